@@ -1,0 +1,202 @@
+"""Proven lower bounds on what any schedule within a horizon can reach; integers, for integer weights."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gaus_lab.analysis import alap, asap, critical_path_length, resource_work
+from gaus_lab.graph import Graph
+from gaus_lab.profile import occupied
+
+IntArray = NDArray[np.int64]
+
+#: Interval bounds look at no more than this many interval begins; a sample of them is still a bound.
+MAX_INTERVAL_BEGINS = 4096
+#: Above this many edges the linear program takes too long, and the longest-path bound stands alone.
+MAX_LP_EDGES = 60_000
+
+
+def peak_bound(graph: Graph, horizon: int) -> dict[str, int]:
+    """Return for each resource a lower bound on its peak usage in any schedule within the horizon, units.
+
+    Interval (energy) bound: operations that cannot but run inside steps [a, b) need ``ceil(sum of weight *
+    occupancy / (b - a))`` units. The whole horizon is one such interval. To it comes the profile of the steps in
+    which an operation is busy wherever it starts.
+
+    Notes
+    -----
+    Time is O(n + D**2) in array operations of length D, the number of different latest ends, for at most
+    `MAX_INTERVAL_BEGINS` interval begins.
+
+    References
+    ----------
+    Baptiste, Le Pape, Nuijten, "Constraint-Based Scheduling", Kluwer 2001, chapter 3 (energetic reasoning).
+
+    Examples
+    --------
+    >>> peak_bound(Graph.build(["a", "b", "c"]), horizon=2)
+    {'op': 2}
+    """
+    early, late = asap(graph), alap(graph, horizon)
+    result = {}
+    for i, resource in enumerate(graph.resources):
+        ops = np.flatnonzero((graph.resource_index == i) & (graph.occupancy > 0) & (graph.weight > 0))
+        occupancy, weight = graph.occupancy[ops], graph.weight[ops]
+        first, last = early[ops], late[ops] + occupancy
+        fixed = last - occupancy < first + occupancy
+        compulsory = occupied((last - occupancy)[fixed], (first + occupancy)[fixed], weight[fixed])
+        energy = _interval_bound(first, last, weight * occupancy)
+        result[resource] = max(energy, _round_up(compulsory.peak), _round_up(weight.max(initial=0)))
+    return result
+
+
+def _interval_bound(first: IntArray, last: IntArray, energy: NDArray[np.int64]) -> int:
+    """Return the largest ``ceil(energy inside [a, b) / (b - a))`` over begins a and ends b."""
+    if not len(first):
+        return 0
+    begins = np.unique(first)
+    if len(begins) > MAX_INTERVAL_BEGINS:
+        begins = begins[np.linspace(0, len(begins) - 1, MAX_INTERVAL_BEGINS).astype(np.int64)]
+    ends, end_index = np.unique(last, return_inverse=True)
+    by_begin = np.argsort(-first, kind="stable")
+    edges = np.searchsorted(-first[by_begin], -begins, side="right")
+    inside = np.zeros(len(ends), dtype=np.result_type(energy, np.int64))
+    done, best = 0, 0
+    for begin, upto in zip(begins[::-1].tolist(), edges[::-1].tolist(), strict=True):
+        added = by_begin[done:upto]
+        np.add.at(inside, end_index[added], energy[added])
+        done = upto
+        usable = int(np.searchsorted(ends, begin, side="right"))
+        total = np.cumsum(inside)[usable:]
+        if len(total):
+            # ceil(total / length) as exact integers; the fraction's ceiling is largest where the quotient is.
+            length = ends[usable:] - begin
+            best = max(best, int((-(-total // length)).max()))
+    return best
+
+
+def _round_up(value: float) -> int:
+    return int(-(-value // 1))
+
+
+def communication_bound(graph: Graph, horizon: int) -> int:
+    """Return a lower bound on the communication of any schedule within the horizon, in boundaries times cost.
+
+    The least communication under the dependences alone is a linear program over differences (the dual of a
+    minimum-cost flow), whose optimum is an integer; it is solved up to `MAX_LP_EDGES` edges. Beyond, every edge
+    counts with the least span it can have: ``max(lag, ASAP[v] - ALAP[u])``.
+
+    References
+    ----------
+    Ahuja, Magnanti, Orlin, "Network Flows", Prentice Hall 1993, section 9.4 (dual of minimum-cost flow).
+
+    Examples
+    --------
+    >>> communication_bound(Graph.build(["a", "b", "c"], [("a", "b"), ("b", "c"), ("a", "c")]), horizon=9)
+    4
+    """
+    edges = np.flatnonzero(graph.distance == 0)
+    least = _least_spans(graph, horizon, edges)
+    simple = int(sum((graph.cost[edges].astype(object) * least).tolist()))
+    if (
+        len(edges) > MAX_LP_EDGES
+        or not len(edges)
+        or float(np.abs(least).max()) * float(graph.cost.max()) > 2**40
+    ):
+        return simple
+    return max(simple, _linear_program(graph, horizon, edges) or 0)
+
+
+def _least_spans(graph: Graph, horizon: int, edges: IntArray) -> IntArray:
+    src, dst = graph.src[edges], graph.dst[edges]
+    return np.maximum(graph.lag[edges], asap(graph)[dst] - alap(graph, horizon)[src])
+
+
+def _linear_program(graph: Graph, horizon: int, edges: IntArray) -> int | None:
+    """Return the LP optimum, rounded up after a margin for the solver's tolerance; None if it gives up."""
+    from scipy.optimize import linprog
+    from scipy.sparse import coo_array
+
+    src, dst, cost = graph.src[edges], graph.dst[edges], graph.cost[edges]
+    gradient = np.zeros(graph.n_ops)
+    np.add.at(gradient, dst, cost)
+    np.subtract.at(gradient, src, cost)
+    rows = np.arange(len(edges))
+    ones = np.ones(len(edges))
+    matrix = coo_array(
+        (np.concatenate([ones, -ones]), (np.concatenate([rows, rows]), np.concatenate([src, dst]))),
+        shape=(len(edges), graph.n_ops),
+    ).tocsr()
+    bounds = np.column_stack([asap(graph), alap(graph, horizon)])
+    answer = linprog(gradient, A_ub=matrix, b_ub=-graph.lag[edges], bounds=bounds, method="highs-ds")
+    if answer.status != 0:
+        return None
+    # The optimum is an integer; a relative margin of 1e-7 keeps the bound valid under floating point.
+    return int(np.ceil(answer.fun - 1e-7 * max(1.0, abs(answer.fun))))
+
+
+def footprint_bound(graph: Graph, horizon: int) -> int:
+    """Return a lower bound on the footprint of any schedule within the horizon, bits.
+
+    Two facts hold in every schedule: on the boundary before an operation starts, all values that it waits for are
+    live; and a value is live between its latest birth and the earliest start of its last consumer.
+    """
+    edges = np.flatnonzero(graph.distance == 0)
+    return max(_operand_bound(graph, edges), _compulsory_bound(graph, horizon, edges))
+
+
+def _operand_bound(graph: Graph, edges: IntArray) -> int:
+    """Return the most bits that one operation's operands have; those waited for at least one boundary."""
+    waits = edges[graph.lag[edges] >= np.maximum(graph.latency[graph.src[edges]], 1)]
+    pairs = np.unique(np.column_stack([graph.dst[waits], graph.src[waits]]), axis=0)
+    bits = np.zeros(graph.n_ops, dtype=graph.bits.dtype)
+    np.add.at(bits, pairs[:, 0], graph.bits[pairs[:, 1]])
+    return _round_up(bits.max(initial=0))
+
+
+def _compulsory_bound(graph: Graph, horizon: int, edges: IntArray) -> int:
+    early, late = asap(graph), alap(graph, horizon)
+    born = late + np.maximum(graph.latency - 1, 0)
+    used = np.full(graph.n_ops, np.iinfo(np.int64).min)
+    np.maximum.at(used, graph.src[edges], early[graph.dst[edges]])
+    live = np.flatnonzero(used > born)
+    return _round_up(occupied(born[live], used[live], graph.bits[live]).peak)
+
+
+def modulo_footprint_bound(graph: Graph, ii: int) -> int:
+    """Return a lower bound on the modulo footprint at `ii`, bits.
+
+    A value lives at least as long as its slowest consumer waits; these boundaries, spread evenly over the ii
+    slots, and the operands of one operation (see `footprint_bound`) are both bounds.
+    """
+    births = graph.src
+    shortest = np.zeros(graph.n_ops, dtype=np.int64)
+    np.maximum.at(shortest, births, graph.lag - np.maximum(graph.latency[births] - 1, 0))
+    total = sum((graph.bits.astype(object) * shortest).tolist())
+    return max(
+        _round_up(total / ii) if isinstance(total, float) else -(-total // ii),
+        _operand_bound(graph, np.arange(graph.n_edges)),
+    )
+
+
+def makespan_bound(graph: Graph, limits: Mapping[str, int]) -> int:
+    """Return a lower bound on the makespan under limits, steps: critical path, and work over units with its ends.
+
+    For each limited resource its operations together need ``ceil(work / limit)`` steps, after the earliest start
+    among them; behind the last of them comes at least the shortest of their tails.
+    """
+    bound = critical_path_length(graph)
+    early = asap(graph)
+    tail = -alap(graph, 0)
+    work = resource_work(graph)
+    for i, resource in enumerate(graph.resources):
+        ops = np.flatnonzero((graph.resource_index == i) & (graph.occupancy > 0) & (graph.weight > 0))
+        if resource not in limits or not len(ops):
+            continue
+        busy = -(-work[resource] // limits[resource])
+        behind = int((tail[ops] - graph.occupancy[ops]).min())
+        bound = max(bound, int(early[ops].min()) + int(busy) + behind)
+    return bound
