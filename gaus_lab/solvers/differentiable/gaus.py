@@ -15,8 +15,8 @@ from gaus_lab.checks import integer, number, short
 from gaus_lab.errors import SolverError
 from gaus_lab.problem import Problem, ResourceProblem
 from gaus_lab.run import Run
+from gaus_lab.solvers.differentiable.legal_candidates import Candidates
 from gaus_lab.solvers.differentiable.lagrangian import Multipliers
-from gaus_lab.solvers.differentiable.legalize import AcyclicLegalizer, CapacityRepair
 from gaus_lab.solvers.differentiable.objective import ExpectedResourceObjective
 from gaus_lab.solvers.differentiable.state import INITIAL_SPREAD, State
 from gaus_lab.solvers.differentiable.terms import EdgeTensors, precedence_excess
@@ -62,8 +62,8 @@ class GauS:
     rho, rho_growth : float
         First penalty, in units of the objective's change per step, and its growth where violations do not fall.
         Each round begins with twice the rho of the one before.
-    legalize_every, update_every : int >= 1, steps
-        Between two legalisations, and two updates of the multipliers.
+    legalize_every, press_every, update_every : int >= 1, steps
+        Between two legalisations, two that press peaks down too, and two updates of the multipliers.
     device : ``"auto"``, ``"cpu"`` or ``"cuda"``
 
     Raises
@@ -96,6 +96,7 @@ class GauS:
     rho: float = 0.1
     rho_growth: float = 1.05
     legalize_every: int = 10
+    press_every: int = 50
     update_every: int = 10
     device: str = "auto"
 
@@ -103,7 +104,7 @@ class GauS:
     formulations: ClassVar[frozenset[str]] = frozenset("A")
 
     def __post_init__(self) -> None:
-        for key in ("first_round", "legalize_every", "update_every"):
+        for key in ("first_round", "legalize_every", "press_every", "update_every"):
             integer(getattr(self, key), key, 1, SolverError)
         if self.rounds is not None:
             integer(self.rounds, "rounds", 1, SolverError)
@@ -138,8 +139,7 @@ class GauS:
             latest=tensor(late),
             edges=edges,
             objective=ExpectedResourceObjective(problem, early, late, device),
-            legalizer=AcyclicLegalizer(graph, early, late),
-            repair=CapacityRepair(graph, late, problem.limits) if problem.limits else None,
+            candidates=Candidates(problem, early, late),
             rng=np.random.default_rng(seed),
             mu=mu,
             spread=spread,
@@ -180,14 +180,13 @@ class GauS:
         if state.step % self.update_every == 0:
             state.multipliers.update(violation)
 
-    def finish(self, state: State) -> Iterator[IntArray]:
-        """Yield legal schedules made from mu: late, and early, where dependences push; repaired where limits are."""
+    def finish(self, state: State, press: bool = True) -> Iterator[IntArray]:
+        """Yield schedules made from mu: legal in time, and under the limits where the repair succeeds.
+
+        `press` adds the same schedules with lower and lower peaks (`Candidates`), at several times the cost.
+        """
         mu = state.mu.detach().cpu().numpy()
-        mu = np.where(np.isfinite(mu), mu, state.early)
-        for start in state.legalizer(mu):
-            repaired = start if state.repair is None else state.repair(start)
-            if repaired is not None:
-                yield repaired
+        return state.candidates(np.where(np.isfinite(mu), mu, state.early), press)
 
     # ---- the whole run ------------------------------------------------------------------------------------
 
@@ -196,7 +195,8 @@ class GauS:
         state = self.init(problem, run.seed)
         run.device = state.mu.device.type
         for extreme in (state.early, state.late):
-            run.offer(extreme if state.repair is None else _or(state.repair(extreme), extreme))
+            for start in state.candidates(extreme):
+                run.offer(start)
         if (state.early == state.late).all():
             return
         while self._round(state, run):
@@ -219,7 +219,8 @@ class GauS:
             self.step(state, share)
             run.step()
             if state.step % self.legalize_every == 0 or state.step == state.length:
-                for start in self.finish(state):
+                press = state.step % self.press_every == 0 or state.step == state.length
+                for start in self.finish(state, press):
                     run.offer(start)
         return not run.stopped
 
@@ -288,7 +289,3 @@ def _windows(problem: ResourceProblem) -> tuple[IntArray, IntArray]:
 def _between(first: float, last: float, share: float) -> float:
     """Return the geometric interpolation from first to last."""
     return float(first * (last / first) ** share)
-
-
-def _or(start: IntArray | None, otherwise: IntArray) -> IntArray:
-    return otherwise if start is None else start

@@ -9,8 +9,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from gaus_lab.solvers.differentiable.legal_candidates import Candidates
 from gaus_lab.solvers.differentiable.lagrangian import Multipliers
-from gaus_lab.solvers.differentiable.legalize import AcyclicLegalizer, CapacityRepair
 from gaus_lab.solvers.differentiable.objective import ExpectedResourceObjective
 from gaus_lab.solvers.differentiable.terms import EdgeTensors
 
@@ -40,8 +40,7 @@ class State:
     latest: Tensor
     edges: EdgeTensors
     objective: ExpectedResourceObjective
-    legalizer: AcyclicLegalizer
-    repair: CapacityRepair | None
+    candidates: Candidates
     rng: np.random.Generator
     mu: Tensor
     spread: Tensor

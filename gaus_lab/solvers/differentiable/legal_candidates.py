@@ -1,0 +1,77 @@
+"""From means to candidates: the time-legal schedules behind mu, and the same under lower and lower peaks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gaus_lab.problem import Problem
+from gaus_lab.solvers.differentiable.capacity import UNLIMITED, CapacityRepair
+from gaus_lab.solvers.differentiable.legalize import AcyclicLegalizer
+
+IntArray = NDArray[np.int64]
+
+
+class Candidates:
+    """Makes the integer schedules that GauS offers from a vector of means.
+
+    Both directions of the time pass; each also with its peaks pressed down, by bisection between the even usage and
+    the peak that rounding left: a relaxation is smooth over thousands of steps, and one step in which rounding
+    heaps up operations would set the price of the whole schedule.
+
+    Parameters
+    ----------
+    problem : Problem
+        With a finite horizon.
+    early, late : int arrays of shape (n_ops,), steps
+    """
+
+    def __init__(self, problem: Problem, early: IntArray, late: IntArray) -> None:
+        graph, limits = problem.graph, problem.limits or {}
+        self._graph = graph
+        self._legalize = AcyclicLegalizer(graph, early, late)
+        self._repairs = [CapacityRepair(graph, early, late, backwards) for backwards in (False, True)]
+        self._limits = np.array([limits.get(r, UNLIMITED) for r in graph.resources], dtype=np.int64)
+        self._limited = bool((self._limits < UNLIMITED).any())
+        steps = max(int((late + graph.span).max(initial=1)), 1)
+        work = np.zeros(len(graph.resources), dtype=np.int64)
+        np.add.at(work, graph.resource_index, graph.weight * graph.occupancy)
+        self._even = -(-work // steps)
+
+    def __call__(self, mu: NDArray[np.floating], press: bool = True) -> Iterator[IntArray]:
+        """Yield schedules legal in time, and under the limits where the repair succeeds."""
+        # What was pushed late has room before it, and the other way round.
+        for start, repair in zip(self._legalize(mu), self._repairs[::-1], strict=True):
+            if not self._limited:
+                yield start
+            if press:
+                yield from self._pressed(start, repair)
+            elif self._limited:
+                yield repair(start, self._limits)
+
+    def _pressed(self, start: IntArray, repair: CapacityRepair) -> Iterator[IntArray]:
+        """Yield moved schedules under capacities found by bisection between even usage and the present peak."""
+        low, high = self._even, np.minimum(self._peaks(start), self._limits)
+        while True:
+            middle = (low + high) // 2
+            moved = repair(start, middle)
+            yield moved
+            if (high - low <= np.maximum(1, high // 64)).all():
+                return
+            met = (self._peaks(moved) <= middle).all()
+            low, high = (low, middle) if met else (middle, high)
+
+    def _peaks(self, start: IntArray) -> IntArray:
+        """Return the peak usage of each resource; one pass over a grid of steps."""
+        graph = self._graph
+        peaks = np.zeros(len(graph.resources), dtype=np.int64)
+        for r in range(len(graph.resources)):
+            ops = graph.resource_index == r
+            begin, occupancy, weight = start[ops], graph.occupancy[ops], graph.weight[ops]
+            size = int((begin + occupancy).max(initial=0)) + 1
+            # Sums of integers below 2**53 are exact in the double precision of bincount.
+            changes = np.bincount(begin, weight, size) - np.bincount(begin + occupancy, weight, size)
+            peaks[r] = round(float(np.cumsum(changes).max(initial=0)))
+        return peaks
