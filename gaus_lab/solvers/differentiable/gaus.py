@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -65,6 +66,9 @@ class GauS:
     legalize_every, press_every, update_every : int >= 1, steps
         Between two legalisations, two that press peaks down too, and two updates of the multipliers.
     device : ``"auto"``, ``"cpu"`` or ``"cuda"``
+    threads : int >= 1
+        CPU threads of torch during the run. One is nearly as fast as two, and threads that wait for one another stall
+        where the machine has other work.
 
     Raises
     ------
@@ -99,12 +103,13 @@ class GauS:
     press_every: int = 50
     update_every: int = 10
     device: str = "auto"
+    threads: int = 1
 
     name: ClassVar[str] = "gaus"
     formulations: ClassVar[frozenset[str]] = frozenset("A")
 
     def __post_init__(self) -> None:
-        for key in ("first_round", "legalize_every", "press_every", "update_every"):
+        for key in ("first_round", "legalize_every", "press_every", "update_every", "threads"):
             integer(getattr(self, key), key, 1, SolverError)
         if self.rounds is not None:
             integer(self.rounds, "rounds", 1, SolverError)
@@ -192,6 +197,10 @@ class GauS:
 
     def run(self, problem: Problem, run: Run) -> None:
         """Offer ASAP and ALAP, then round after round the legalised means, until a stop criterion is reached."""
+        with _torch_threads(self.threads):
+            self._run(problem, run)
+
+    def _run(self, problem: Problem, run: Run) -> None:
         state = self.init(problem, run.seed)
         run.device = state.mu.device.type
         for extreme in (state.early, state.late):
@@ -267,6 +276,17 @@ class GauS:
         if self.device == "auto":
             return torch.device("cuda" if available and n_ops >= MIN_OPS_FOR_GPU else "cpu")
         return torch.device(self.device)
+
+
+@contextmanager
+def _torch_threads(count: int) -> Iterator[None]:
+    """Set the number of torch's CPU threads for a while."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(count)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
 
 
 def _windows(problem: ResourceProblem) -> tuple[IntArray, IntArray]:
