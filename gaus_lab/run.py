@@ -118,11 +118,16 @@ class Run:
     history: list[tuple[float, int]] = field(default_factory=list, init=False)
     _best: tuple[IntArray, int] | None = field(default=None, init=False)
     _began: float = field(default_factory=time.perf_counter, init=False)
+    _ended: float | None = field(default=None, init=False)
 
     @property
     def elapsed(self) -> float:
-        """Seconds since the run began."""
-        return time.perf_counter() - self._began
+        """Seconds since the run began; they stand still once it is finished."""
+        return (time.perf_counter() if self._ended is None else self._ended) - self._began
+
+    def finish(self) -> None:
+        """Stop the clock; later calls change nothing."""
+        self._ended = time.perf_counter() if self._ended is None else self._ended
 
     @property
     def best_start(self) -> IntArray | None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Iterable
-from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -46,7 +45,8 @@ def solve(
     -------
     Result
         With status ``infeasible`` and a reason where no schedule can exist, found before any optimisation if a
-        cheap test shows it. An interrupt (Ctrl-C) ends the search; the best schedule so far is returned.
+        cheap test shows it. An interrupt (Ctrl-C) ends the search; the best schedule so far is returned, without
+        the problem's bound. A second interrupt raises.
 
     Raises
     ------
@@ -56,25 +56,22 @@ def solve(
     Examples
     --------
     >>> import gaus_lab as gl
-    >>> problem = gl.ResourceProblem(gl.load("hal"), horizon=4)
+    >>> problem = gl.ResourceProblem(gl.load("hal"), horizon=9)
     >>> gl.solve(problem, gl.ListScheduling()).status
-    <Status.FEASIBLE: 'feasible'>
+    <Status.OPTIMAL: 'optimal'>
     """
     solver = _default_solver() if solver is None else solver
     _check_support(problem, solver)
     run = Run(
         _judge(problem), seed=integer(seed, "seed", 0, SolverError), stop=as_criteria(stop), watch=watch
     )
-    reason = problem.infeasibility()
-    if reason:
-        run.prove_infeasible(reason)
-    else:
-        reason = _attempt(problem, solver, run)
-    seconds = run.elapsed
-    if bound and run.infeasible is None:
-        with suppress(KeyboardInterrupt):  # an impatient user keeps the schedule and does without the bound
-            run.prove_bound(problem.bound())
-    return _result(problem, solver, run, seconds, reason)
+    interrupted = _search(problem, solver, run, bound)
+    try:
+        return _result(problem, solver, run, interrupted)
+    except KeyboardInterrupt:
+        if interrupted:
+            raise
+        return _result(problem, solver, run, True)  # the first interrupt never costs the schedule
 
 
 def _default_solver() -> Solver:
@@ -103,19 +100,33 @@ def _judge(problem: Problem) -> Callable[[NDArray[np.int64]], int | None]:
     return judge
 
 
-def _attempt(problem: Problem, solver: Solver, run: Run) -> str:
-    """Run the solver; return why it found nothing, "" if it found a schedule."""
+def _search(problem: Problem, solver: Solver, run: Run, bound: bool) -> bool:
+    """Run the solver, then compute the problem's bound; return whether an interrupt cut that short."""
     try:
-        solver.run(problem, run)
+        reason = problem.infeasibility()
+        if reason:
+            run.prove_infeasible(reason)
+        else:
+            solver.run(problem, run)
+        run.finish()
+        if bound and run.infeasible is None:
+            run.prove_bound(problem.bound())
     except KeyboardInterrupt:
-        if run.best_start is None:
-            return "interrupted before the first schedule was found"
+        run.finish()
+        return True
+    return False
+
+
+def _reason(solver: Solver, run: Run, interrupted: bool) -> str:
+    """Return why there is no schedule, "" if there is one."""
     if run.best_start is not None:
         return ""
+    if interrupted and run.infeasible is None:
+        return "interrupted before the first schedule was found"
     return run.infeasible or f"{solver.name} found no legal schedule; try another solver, seed or more time"
 
 
-def _result(problem: Problem, solver: Solver, run: Run, seconds: float, reason: str) -> Result:
+def _result(problem: Problem, solver: Solver, run: Run, interrupted: bool) -> Result:
     found = run.best_start is not None
     schedule = problem.schedule(run.best_start) if found else None
     if run.infeasible is not None and not found:
@@ -135,9 +146,11 @@ def _result(problem: Problem, solver: Solver, run: Run, seconds: float, reason: 
         settings=_settings(solver),
         seed=run.seed,
         device=run.device,
-        seconds=seconds,
+        seconds=run.elapsed,
         history=tuple(run.history),
-        reason=reason,
+        reason=_reason(solver, run, interrupted),
+        steps=run.steps,
+        interrupted=interrupted,
     )
 
 
