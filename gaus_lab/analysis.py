@@ -10,7 +10,9 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
+from gaus_lab.checks import integer
 from gaus_lab.errors import ProblemError
+from gaus_lab.exact import product, total
 from gaus_lab.graph import Graph
 from gaus_lab.recurrence import longest_starts, rec_mii
 
@@ -45,7 +47,7 @@ def asap(graph: Graph, ii: int | None = None) -> IntArray:
     Raises
     ------
     ProblemError
-        `ii` is below RecMII: the message names a recurrence that it breaks.
+        `ii` is no integer >= 1, or below RecMII: the message names a recurrence that it breaks.
 
     Examples
     --------
@@ -63,7 +65,7 @@ def alap(graph: Graph, horizon: int, ii: int | None = None) -> IntArray:
     Parameters
     ----------
     graph : Graph
-    horizon : int, steps
+    horizon : int >= 0, steps
     ii : int, optional
         As for `asap`.
 
@@ -74,14 +76,14 @@ def alap(graph: Graph, horizon: int, ii: int | None = None) -> IntArray:
     Raises
     ------
     ProblemError
-        `ii` is below RecMII.
+        `horizon` is no integer >= 0, or as for `asap`.
 
     Examples
     --------
     >>> alap(Graph.build(["a", "b", "c"], [("a", "b")]), horizon=4).tolist()
     [2, 3, 3]
     """
-    return horizon - longest_starts(graph, ii, backwards=True)
+    return integer(horizon, "horizon", 0, ProblemError) - longest_starts(graph, ii, backwards=True)
 
 
 def mobility(graph: Graph, horizon: int, ii: int | None = None) -> IntArray:
@@ -124,7 +126,12 @@ def res_mii(graph: Graph, limits: Mapping[str, int] | None = None) -> int:
     Parameters
     ----------
     graph : Graph
-    limits : mapping of resource to units, default ``graph.limits``
+    limits : mapping of resource to units >= 1, default ``graph.limits``
+
+    Raises
+    ------
+    ProblemError
+        A limit on a resource in use is no integer >= 1.
 
     References
     ----------
@@ -137,19 +144,18 @@ def res_mii(graph: Graph, limits: Mapping[str, int] | None = None) -> int:
     """
     limits = graph.limits if limits is None else limits
     work = resource_work(graph)
-    return max(
-        (-(-work[resource] // units) for resource, units in limits.items() if resource in work), default=0
-    )
+    needed = [0]
+    for resource, units in limits.items():
+        if resource in work:
+            units = integer(units, f"limit of {resource}", 1, ProblemError)
+            needed.append(int(-(-work[resource] // units)))
+    return max(needed)
 
 
 def resource_work(graph: Graph) -> dict[str, int]:
     """Return the sum of ``weight * occupancy`` per resource, in unit-steps; exact for integer weights."""
-    index = graph.resource_index
-    totals = dict.fromkeys(graph.resources, 0)
-    energy = graph.weight * graph.occupancy
-    for i, resource in enumerate(graph.resources):
-        totals[resource] = energy[index == i].sum().item()
-    return totals
+    energy = product(graph.weight, graph.occupancy)
+    return {resource: total(energy[graph.ops_on(resource)]) for resource in graph.resources}
 
 
 def mii(graph: Graph, limits: Mapping[str, int] | None = None) -> int:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gaus_lab.analysis import alap, asap, critical_path_length, resource_work
+from gaus_lab.exact import product, summable, total
 from gaus_lab.graph import Graph
 from gaus_lab.profile import occupied
 
@@ -42,18 +44,24 @@ def peak_bound(graph: Graph, horizon: int) -> dict[str, int]:
     """
     early, late = asap(graph), alap(graph, horizon)
     result = {}
-    for i, resource in enumerate(graph.resources):
-        ops = np.flatnonzero((graph.resource_index == i) & (graph.occupancy > 0) & (graph.weight > 0))
+    for resource in graph.resources:
+        ops = _working(graph, resource)
         occupancy, weight = graph.occupancy[ops], graph.weight[ops]
         first, last = early[ops], late[ops] + occupancy
         fixed = last - occupancy < first + occupancy
         compulsory = occupied((last - occupancy)[fixed], (first + occupancy)[fixed], weight[fixed])
-        energy = _interval_bound(first, last, weight * occupancy)
+        energy = _interval_bound(first, last, summable(product(weight, occupancy)))
         result[resource] = max(energy, _round_up(compulsory.peak), _round_up(weight.max(initial=0)))
     return result
 
 
-def _interval_bound(first: IntArray, last: IntArray, energy: NDArray[np.int64]) -> int:
+def _working(graph: Graph, resource: str) -> IntArray:
+    """Return the operations that use some of a resource for some time."""
+    ops = graph.ops_on(resource)
+    return ops[(graph.occupancy[ops] > 0) & (graph.weight[ops] > 0)]
+
+
+def _interval_bound(first: IntArray, last: IntArray, energy: NDArray[Any]) -> int:
     """Return the largest ``ceil(energy inside [a, b) / (b - a))`` over begins a and ends b."""
     if not len(first):
         return 0
@@ -63,18 +71,18 @@ def _interval_bound(first: IntArray, last: IntArray, energy: NDArray[np.int64]) 
     ends, end_index = np.unique(last, return_inverse=True)
     by_begin = np.argsort(-first, kind="stable")
     edges = np.searchsorted(-first[by_begin], -begins, side="right")
-    inside = np.zeros(len(ends), dtype=np.result_type(energy, np.int64))
+    inside = np.zeros(len(ends), dtype=energy.dtype)
     done, best = 0, 0
     for begin, upto in zip(begins[::-1].tolist(), edges[::-1].tolist(), strict=True):
         added = by_begin[done:upto]
         np.add.at(inside, end_index[added], energy[added])
         done = upto
         usable = int(np.searchsorted(ends, begin, side="right"))
-        total = np.cumsum(inside)[usable:]
-        if len(total):
-            # ceil(total / length) as exact integers; the fraction's ceiling is largest where the quotient is.
+        work = np.cumsum(inside)[usable:]
+        if len(work):
+            # ceil(work / length) as exact integers; the fraction's ceiling is largest where the quotient is.
             length = ends[usable:] - begin
-            best = max(best, int((-(-total // length)).max()))
+            best = max(best, int((-(-work // length)).max()))
     return best
 
 
@@ -100,42 +108,54 @@ def communication_bound(graph: Graph, horizon: int) -> int:
     """
     edges = np.flatnonzero(graph.distance == 0)
     least = _least_spans(graph, horizon, edges)
-    simple = int(sum((graph.cost[edges].astype(object) * least).tolist()))
-    if (
-        len(edges) > MAX_LP_EDGES
-        or not len(edges)
-        or float(np.abs(least).max()) * float(graph.cost.max()) > 2**40
-    ):
+    simple = total(product(graph.cost[edges], least))
+    if not 0 < len(edges) <= MAX_LP_EDGES:
         return simple
-    return max(simple, _linear_program(graph, horizon, edges) or 0)
+    return max(simple, _dual_bound(graph, horizon, edges))
 
 
 def _least_spans(graph: Graph, horizon: int, edges: IntArray) -> IntArray:
     src, dst = graph.src[edges], graph.dst[edges]
-    return np.maximum(graph.lag[edges], asap(graph)[dst] - alap(graph, horizon)[src])
+    least: IntArray = np.maximum(graph.lag[edges], asap(graph)[dst] - alap(graph, horizon)[src])
+    return least
 
 
-def _linear_program(graph: Graph, horizon: int, edges: IntArray) -> int | None:
-    """Return the LP optimum, rounded up after a margin for the solver's tolerance; None if it gives up."""
+def _dual_bound(graph: Graph, horizon: int, edges: IntArray) -> int:
+    """Return the value of the linear program's dual solution, rounded to integers; 0 if the solver gives up.
+
+    By weak duality any flows ``y >= 0`` on the edges give a bound: with the remaining price ``r`` of each start it
+    is ``sum of y * lag + sum of min(r * ASAP, r * ALAP)``. An optimal dual solution is integer, so rounding loses
+    nothing, and the bound is exact whatever the tolerances of the solver were.
+    """
+    early, late = asap(graph), alap(graph, horizon)
+    flow = _dual_flow(graph, edges, early, late)
+    if flow is None:
+        return 0
+    price = np.zeros(graph.n_ops, dtype=object)
+    np.add.at(price, graph.dst[edges], graph.cost[edges] - flow)
+    np.subtract.at(price, graph.src[edges], graph.cost[edges] - flow)
+    at = np.where(price >= 0, early, late)
+    return total(product(flow, graph.lag[edges])) + total(price * at)
+
+
+def _dual_flow(graph: Graph, edges: IntArray, early: IntArray, late: IntArray) -> IntArray | None:
     from scipy.optimize import linprog
     from scipy.sparse import coo_array
 
     src, dst, cost = graph.src[edges], graph.dst[edges], graph.cost[edges]
-    gradient = np.zeros(graph.n_ops)
-    np.add.at(gradient, dst, cost)
-    np.subtract.at(gradient, src, cost)
+    price = np.bincount(dst, cost, graph.n_ops) - np.bincount(src, cost, graph.n_ops)
     rows = np.arange(len(edges))
     ones = np.ones(len(edges))
     matrix = coo_array(
         (np.concatenate([ones, -ones]), (np.concatenate([rows, rows]), np.concatenate([src, dst]))),
         shape=(len(edges), graph.n_ops),
     ).tocsr()
-    bounds = np.column_stack([asap(graph), alap(graph, horizon)])
-    answer = linprog(gradient, A_ub=matrix, b_ub=-graph.lag[edges], bounds=bounds, method="highs-ds")
+    window = np.column_stack([early, late])
+    answer = linprog(price, A_ub=matrix, b_ub=-graph.lag[edges], bounds=window, method="highs-ds")
     if answer.status != 0:
         return None
-    # The optimum is an integer; a relative margin of 1e-7 keeps the bound valid under floating point.
-    return int(np.ceil(answer.fun - 1e-7 * max(1.0, abs(answer.fun))))
+    flow: IntArray = np.rint(-answer.ineqlin.marginals).clip(0, float(cost.sum())).astype(np.int64)
+    return flow
 
 
 def footprint_bound(graph: Graph, horizon: int) -> int:
@@ -175,11 +195,8 @@ def modulo_footprint_bound(graph: Graph, ii: int) -> int:
     births = graph.src
     shortest = np.zeros(graph.n_ops, dtype=np.int64)
     np.maximum.at(shortest, births, graph.lag - np.maximum(graph.latency[births] - 1, 0))
-    total = sum((graph.bits.astype(object) * shortest).tolist())
-    return max(
-        _round_up(total / ii) if isinstance(total, float) else -(-total // ii),
-        _operand_bound(graph, np.arange(graph.n_edges)),
-    )
+    live = total(product(graph.bits, shortest))
+    return max(int(-(-live // ii)), _operand_bound(graph, np.arange(graph.n_edges)))
 
 
 def makespan_bound(graph: Graph, limits: Mapping[str, int]) -> int:
@@ -192,8 +209,8 @@ def makespan_bound(graph: Graph, limits: Mapping[str, int]) -> int:
     early = asap(graph)
     tail = -alap(graph, 0)
     work = resource_work(graph)
-    for i, resource in enumerate(graph.resources):
-        ops = np.flatnonzero((graph.resource_index == i) & (graph.occupancy > 0) & (graph.weight > 0))
+    for resource in graph.resources:
+        ops = _working(graph, resource)
         if resource not in limits or not len(ops):
             continue
         busy = -(-work[resource] // limits[resource])

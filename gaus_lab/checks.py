@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable
+from fractions import Fraction
 from numbers import Integral, Real
 
 from gaus_lab.errors import GausLabError, GraphError
@@ -30,7 +31,7 @@ def integer(value: object, what: str, minimum: int = 0, error: type[GausLabError
     if number is None or isinstance(number, float):
         raise error(f"{what} must be an integer >= {minimum}, got {short(value)}")
     if number < minimum:
-        raise error(f"{what} must be >= {minimum}, got {number}")
+        raise error(f"{what} must be >= {minimum}, got {short(number)}")
     if number > MAX_INTEGER:
         raise error(f"{what} must be <= 2**42, got {short(number)}: choose a coarser unit")
     return number
@@ -52,8 +53,12 @@ def _exact(value: object) -> int | float | None:
         return _parse(value.strip())
     if isinstance(value, Integral):
         return int(value)
+    if isinstance(value, Fraction):  # exact as it stands; a large one may not fit a float
+        if value.denominator == 1:
+            return value.numerator
+        return float(value) if abs(value) <= MAX_INTEGER else None
     if isinstance(value, Real) and math.isfinite(value):
-        return int(value) if float(value).is_integer() else float(value)
+        return int(value) if float(value).is_integer() else float(value)  # type: ignore[call-overload]
     return None
 
 
@@ -67,5 +72,7 @@ def _parse(text: str) -> int | float | None:
 
 def short(value: object, width: int = 60, render: Callable[[object], str] = repr) -> str:
     """Return a one-line rendering of `value`, cut to `width` characters, for error messages."""
+    if isinstance(value, int) and abs(value) >= 2**128:  # Python refuses to write out the very long ones
+        return f"an integer of {value.bit_length()} bits"
     text = " ".join(render(value).split())
     return text if len(text) <= width else text[: width - 3] + "..."

@@ -29,7 +29,7 @@ class Violation:
     step : int or None
         For capacity the first step (or slot) of the overload.
     steps : int
-        For capacity the number of consecutive steps with this usage.
+        For capacity the number of consecutive steps in which the same operations are busy.
     distance, ii : int, int or None
         For messages.
     """
@@ -116,19 +116,20 @@ def horizon(schedule: Schedule, steps: int | None) -> list[Violation]:
 def capacity(schedule: Schedule, limits: Mapping[str, int]) -> list[Violation]:
     """Return the overloads: ``usage <= limit`` in every step, or in every slot with ii.
 
-    One violation for each run of steps with the same usage.
+    One violation for each run of steps in which the same operations are busy.
     """
     violations = []
     for resource, limit in limits.items():
         if resource not in schedule.usage_profiles:
             continue
         profile = schedule.usage_profiles[resource]
-        for k in np.flatnonzero(profile.values > limit).tolist():
+        over = np.flatnonzero(profile.values > limit)
+        for k, usage in zip(over.tolist(), profile.values[over].tolist(), strict=True):
             step = int(profile.times[k])
             violations.append(
                 Violation(
                     "capacity",
-                    left=profile.values[k].item(),
+                    left=usage,
                     right=limit,
                     ops=_busy_ops(schedule, resource, step),
                     resource=resource,
@@ -143,7 +144,9 @@ def capacity(schedule: Schedule, limits: Mapping[str, int]) -> list[Violation]:
 def _busy_ops(schedule: Schedule, resource: str, step: int) -> tuple[str, ...]:
     """Return the operations that hold the resource in a step or slot."""
     graph = schedule.graph
-    since = step - schedule.start if schedule.ii is None else (step - schedule.start) % schedule.ii
-    busy = (since >= 0) & (since < graph.occupancy)
-    busy &= graph.resource_index == graph.resources.index(resource)
-    return tuple(graph.ops[i] for i in np.flatnonzero(busy))
+    ops = graph.ops_on(resource)
+    since = step - schedule.start[ops]
+    if schedule.ii is not None:
+        since %= schedule.ii
+    busy = (since >= 0) & (since < graph.occupancy[ops]) & (graph.weight[ops] > 0)
+    return tuple(graph.ops[i] for i in ops[busy])

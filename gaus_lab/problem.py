@@ -27,6 +27,7 @@ from gaus_lab.analysis import asap, check_horizon, critical_path_length, mii, re
 from gaus_lab.checks import MAX_INTEGER, integer, short
 from gaus_lab.constraints import Violation
 from gaus_lab.errors import GausLabWarning, ProblemError
+from gaus_lab.exact import product, total
 from gaus_lab.graph import Graph
 from gaus_lab.schedule import Schedule
 
@@ -42,12 +43,13 @@ class Problem:
     graph : Graph
     horizon : int, steps, default the critical path
     limits : mapping of resource to units >= 1, default ``graph.limits``; ``{}`` for none
+        One on a resource that no operation uses is dropped, with a warning.
 
     Raises
     ------
     ProblemError
-        A limit of 0 on a resource in use, a number that is no integer or out of range, weights or bits of the
-        graph that are no integers.
+        A limit of 0 on a resource in use, a number that is no integer or out of range, weights, bits or costs of
+        the graph that are no integers, a critical path of more than 2**42 steps where the horizon is left out.
     """
 
     graph: Graph
@@ -69,10 +71,19 @@ class Problem:
                 )
         self._set("limits", _checked_limits(self.graph, self.limits))
         self._check_own()
-        if self.horizon is None:
-            self._set("horizon", self._default_horizon())
-        else:
-            self._set("horizon", integer(self.horizon, "horizon", 0, ProblemError))
+        horizon, what = self.horizon, "horizon"
+        if horizon is None:
+            horizon, what = (
+                self._default_horizon(),
+                "the default horizon, which follows from the critical path,",
+            )
+        if horizon is not None:
+            self._set("horizon", integer(horizon, what, 0, ProblemError))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle and copy by the fields, since a read-only mapping has no pickle."""
+        values = [getattr(self, field.name) for field in dataclasses.fields(self)]
+        return type(self), tuple(dict(v) if isinstance(v, MappingProxyType) else v for v in values)
 
     def _check_own(self) -> None:
         """Check the fields that the subclass adds."""
@@ -136,13 +147,10 @@ class Problem:
         for resource, units in self.limits.items():
             if resource not in work:
                 continue
-            ops = np.flatnonzero(
-                (graph.resource_index == graph.resources.index(resource))
-                & (graph.occupancy > 0)
-                & (graph.weight > units)
-            )
-            if len(ops):
-                op = int(ops[0])
+            ops = graph.ops_on(resource)
+            large = ops[(graph.occupancy[ops] > 0) & (graph.weight[ops] > units)]
+            if len(large):
+                op = int(large[0])
                 return f"op {op} ({graph.ops[op]}) uses {graph.weight[op]} units of {resource}, the limit is {units}"
             if period is not None and work[resource] > units * period + self._overhang(resource):
                 what = "the II" if self.interval else "the horizon"
@@ -157,8 +165,8 @@ class Problem:
         if self.interval:
             return 0
         graph = self.graph
-        ops = graph.resource_index == graph.resources.index(resource)
-        return int((graph.weight * np.maximum(graph.occupancy - graph.span, 0))[ops].sum())
+        ops = graph.ops_on(resource)
+        return total(product(graph.weight[ops], np.maximum(graph.occupancy[ops] - graph.span[ops], 0)))
 
     def to_dict(self) -> dict[str, Any]:
         """Return the settings as in the result file: formulation, horizon, ii, limits, weights."""
@@ -217,7 +225,7 @@ class ResourceProblem(Problem):
 
     formulation: ClassVar[str] = "A"
 
-    def __post_init__(self, weights: str | None) -> None:  # type: ignore[override]
+    def __post_init__(self, weights: str | None) -> None:
         super().__post_init__()
         if weights is not None:
             if weights != "balanced":
@@ -431,12 +439,13 @@ def _checked_limits(graph: Graph, limits: Mapping[str, int] | None) -> Mapping[s
     limits = graph.limits if limits is None else limits
     if not isinstance(limits, Mapping):
         raise ProblemError(f"limits must map resources to units, got {short(limits)}")
-    checked = {}
+    checked, used = {}, set(graph.resources)
     for resource, units in limits.items():
         units = integer(units, f"limit of {resource}", 0, ProblemError)
-        if resource not in graph.resources:
+        if resource not in used:
             _warn_unused(graph, f"limit of {resource!r}", resource)
-        elif units == 0:
+            continue
+        if units == 0:
             raise ProblemError(
                 f"limit of {resource} must be >= 1, got 0: graph {graph.name!r} has operations on it; "
                 "leave the limit out for unlimited units"
@@ -448,9 +457,9 @@ def _checked_limits(graph: Graph, limits: Mapping[str, int] | None) -> Mapping[s
 def _checked_weights(graph: Graph, weights: int | Mapping[str, int] | None) -> Mapping[str, int]:
     if not isinstance(weights, Mapping):
         weights = dict.fromkeys(graph.resources, 1 if weights is None else weights)
-    checked = {}
+    checked, used = {}, set(graph.resources)
     for resource, weight in weights.items():
-        if resource not in graph.resources:
+        if resource not in used:
             _warn_unused(graph, f"resource weight of {resource!r}", resource)
             continue
         checked[resource] = integer(weight, f"resource weight of {resource}", 0, ProblemError)

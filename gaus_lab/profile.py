@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from gaus_lab.exact import plain, product, summable
+
 IntArray = NDArray[np.int64]
 
 
@@ -30,7 +32,7 @@ class Profile:
     @property
     def peak(self) -> Any:
         """Largest amount; 0 for an empty profile."""
-        return self.values.max(initial=0).item()
+        return plain(self.values.max(initial=0))
 
     @property
     def end(self) -> int:
@@ -55,14 +57,16 @@ def occupied(begin: IntArray, end: IntArray, amount: NDArray[Any]) -> Profile:
 
 def fold(begin: IntArray, end: IntArray, amount: NDArray[Any], ii: int) -> Profile:
     """Return the summed `amount` of the intervals, folded modulo `ii`: one longer than ii meets itself."""
-    rounds, rest = np.divmod(end - begin, ii)
+    length = end - begin
+    rounds, rest = length // ii, (length % ii).astype(np.int64)
     first = begin % ii
     last = first + rest
     wraps = last > ii
     whole = np.flatnonzero(rounds > 0)
     zeros = np.zeros(int(wraps.sum()), dtype=np.int64)
+    amounts = np.concatenate([amount, amount[wraps], product(amount[whole], rounds[whole])])
     return occupied(
         np.concatenate([first, zeros, np.zeros(len(whole), dtype=np.int64)]),
         np.concatenate([np.minimum(last, ii), last[wraps] - ii, np.full(len(whole), ii, dtype=np.int64)]),
-        np.concatenate([amount, amount[wraps], amount[whole] * rounds[whole]]),
+        summable(amounts),
     )

@@ -5,7 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from gaus_lab.checks import integer
 from gaus_lab.errors import ProblemError
+from gaus_lab.exact import product, total
 from gaus_lab.graph import Graph
 
 IntArray = NDArray[np.int64]
@@ -18,11 +20,14 @@ def longest_starts(graph: Graph, ii: int | None, backwards: bool = False) -> Int
     it, at least its own ``max(latency, 1)``. Loop-carried edges count if `ii` is given, with lag
     ``lag - distance * ii``.
     """
+    if ii is not None:
+        ii = integer(ii, "ii", 1, ProblemError)
     relaxation = _Relaxation.of_graph(graph, ii, backwards)
     values = graph.span.tolist() if backwards else [0] * graph.n_ops
     cycle = relaxation.run(values)
     if cycle:
-        raise ProblemError(_broken_recurrence(graph, ii, [relaxation.edge_ids[e] for e in cycle]))
+        edges = [relaxation.edge_ids[e] for e in cycle]
+        raise ProblemError(_broken_recurrence(graph, ii, edges[::-1] if backwards else edges))
     return np.asarray(values, dtype=np.int64)
 
 
@@ -52,9 +57,7 @@ def rec_mii(graph: Graph) -> int:
         cycle = [relaxation.edge_ids[e] for e in relaxation.run([0] * graph.n_ops)]
         if not cycle:
             return bound
-        lags = sum(graph.lag[cycle].tolist())
-        distances = sum(graph.distance[cycle].tolist())
-        bound = -(-lags // distances)
+        bound = -(-total(graph.lag[cycle]) // total(graph.distance[cycle]))
 
 
 def _edges_on_cycles(graph: Graph) -> NDArray[np.bool_]:
@@ -62,14 +65,14 @@ def _edges_on_cycles(graph: Graph) -> NDArray[np.bool_]:
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
-    ones = np.ones(graph.n_edges, dtype=np.int8)
+    ones = np.ones(graph.n_edges)  # floats, since parallel edges add up
     matrix = coo_array((ones, (graph.src, graph.dst)), shape=(graph.n_ops, graph.n_ops)).tocsr()
     component = connected_components(matrix, connection="strong")[1]
     return np.asarray(component[graph.src] == component[graph.dst])
 
 
 def _broken_recurrence(graph: Graph, ii: int | None, cycle: list[int]) -> str:
-    lags, distances = sum(graph.lag[cycle].tolist()), sum(graph.distance[cycle].tolist())
+    lags, distances = total(graph.lag[cycle]), total(graph.distance[cycle])
     names = [graph.ops[graph.src[e]] for e in cycle]
     path = " -> ".join([*names, names[0]] if len(names) <= 8 else [*names[:8], "..."])
     return (
@@ -103,9 +106,7 @@ class _Relaxation:
         tail, head = (graph.dst, graph.src) if backwards else (graph.src, graph.dst)
         edges = np.flatnonzero(keep)
         edges = edges[np.argsort(-place[tail[edges]] if backwards else place[tail[edges]], kind="stable")]
-        # Python integers where distance * ii could leave 64 bits.
-        distance = graph.distance[edges].astype(object) if ii and ii > 2**20 else graph.distance[edges]
-        length = graph.lag[edges] - distance * (ii or 0)
+        length = graph.lag[edges] - product(graph.distance[edges], ii or 0)
         carried = bool((graph.distance[edges] > 0).any())
         return cls(tail[edges], head[edges], length, edges.tolist(), carried)
 

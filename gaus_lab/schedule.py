@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from gaus_lab.checks import MAX_INTEGER, integer, short
 from gaus_lab.errors import ProblemError
+from gaus_lab.exact import product, total
 from gaus_lab.graph import Graph
 from gaus_lab.profile import Profile, fold, occupied
 
@@ -99,7 +100,7 @@ class Schedule:
         """``start[v] + distance * ii - start[u]`` of each edge that counts, in the order of `edges`; steps."""
         graph, edges = self.graph, self.edges
         span = self.start[graph.dst[edges]] - self.start[graph.src[edges]]
-        return span if self.ii is None else span + _product(graph.distance[edges], self.ii)
+        return span if self.ii is None else span + product(graph.distance[edges], self.ii)
 
     # ---- usage --------------------------------------------------------------------------------------------
 
@@ -108,8 +109,9 @@ class Schedule:
         """Usage of each resource over time, or over the slots with ii: the weights of the busy operations."""
         graph = self.graph
         result = {}
-        for i, resource in enumerate(graph.resources):
-            ops = np.flatnonzero((graph.resource_index == i) & (graph.occupancy > 0))
+        for resource in graph.resources:
+            ops = graph.ops_on(resource)
+            ops = ops[graph.occupancy[ops] > 0]
             begin = self.start[ops]
             result[resource] = self._profile(begin, begin + graph.occupancy[ops], graph.weight[ops])
         return result
@@ -130,7 +132,7 @@ class Schedule:
     @property
     def communication(self) -> int:
         """Sum over edges of ``cost * (start[v] + distance * ii - start[u])``: the boundaries that edges cross."""
-        return _dot(self.graph.cost[self.edges], self.edge_span)
+        return total(product(self.graph.cost[self.edges], self.edge_span))
 
     def lifetimes(self, hold_outputs_to: int | None = None) -> tuple[IntArray, IntArray]:
         """Return first and one past the last boundary on which each value is live; equal where it never is.
@@ -145,9 +147,10 @@ class Schedule:
         """
         graph, edges = self.graph, self.edges
         born = self.start + np.maximum(graph.latency - 1, 0)
-        last = np.full(graph.n_ops, np.iinfo(np.int64).min)
         src = graph.src[edges]
-        np.maximum.at(last, src, self.start[src] + self.edge_span.astype(np.int64))
+        used = self.start[src] + self.edge_span
+        last = np.full(graph.n_ops, np.iinfo(np.int64).min, dtype=used.dtype)
+        np.maximum.at(last, src, used)
         if hold_outputs_to is not None:
             last[np.bincount(src, minlength=graph.n_ops) == 0] = hold_outputs_to
         return born, np.maximum(last, born)
@@ -165,7 +168,8 @@ class Schedule:
 
     def footprint(self, hold_outputs_to: int | None = None) -> int:
         """Return the largest number of live bits on any boundary (folded modulo ii where there is one)."""
-        return self.liveness_profile(hold_outputs_to).peak
+        peak: int = self.liveness_profile(hold_outputs_to).peak
+        return peak
 
     def _profile(self, begin: IntArray, end: IntArray, amount: NDArray[Any]) -> Profile:
         return occupied(begin, end, amount) if self.ii is None else fold(begin, end, amount, self.ii)
@@ -206,23 +210,6 @@ def _start_array(graph: Graph, start: Any) -> IntArray:
     values = values.astype(np.int64)  # a copy: the caller's array may change
     values.setflags(write=False)
     return values
-
-
-def _product(values: IntArray, factor: int) -> NDArray[Any]:
-    """Return ``values * factor``, in Python integers where 64 bits could overflow."""
-    if int(values.max(initial=0)) * factor >= 2**62:
-        return values.astype(object) * factor
-    return values * factor
-
-
-def _dot(left: NDArray[Any], right: NDArray[Any]) -> int:
-    """Return the exact sum of products, whatever its size."""
-    if not len(left):
-        return 0
-    largest = float(np.abs(left).max()) * float(np.abs(right).max()) * len(left)
-    if largest >= 2**62:
-        return sum(a * b for a, b in zip(left.tolist(), right.tolist(), strict=True))
-    return (left * right).sum().item()  # type: ignore[no-any-return]
 
 
 def _dense(steps: int) -> int:

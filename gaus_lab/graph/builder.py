@@ -6,10 +6,12 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from gaus_lab.checks import integer, number, short
 from gaus_lab.errors import GraphError
-from gaus_lab.graph.core import DEFAULT_TYPE, PRODUCER_LATENCY, Graph
+from gaus_lab.graph.check import PRODUCER_LATENCY
+from gaus_lab.graph.core import DEFAULT_TYPE, Graph
 
 _TYPE_KEYS = {"latency", "occupancy", "resource"}
 
@@ -71,6 +73,7 @@ class GraphBuilder:
 
     def add_op(
         self,
+        /,  # an attribute may be called "self"
         name: str,
         *,
         type: str = DEFAULT_TYPE,
@@ -108,6 +111,7 @@ class GraphBuilder:
 
     def add_edge(
         self,
+        /,
         src: str,
         dst: str,
         *,
@@ -138,15 +142,23 @@ class GraphBuilder:
 
     def build(self) -> Graph:
         """Return the graph; `GraphError` on a cycle of distance 0."""
-        op_columns = _columns(self._op_rows, 5)
-        edge_columns = _columns(self._edge_rows, 5)
+        type_index, latency, occupancy, weight, bits = _columns(self._op_rows, 5)
+        src, dst, distance, edge_latency, cost = _columns(self._edge_rows, 5)
         try:
             return Graph(
-                self.name,
-                tuple(self._index),
-                tuple(self._types),
-                *op_columns,
-                *edge_columns,
+                name=self.name,
+                ops=tuple(self._index),
+                types=tuple(self._types),
+                type_index=type_index,
+                latency=latency,
+                occupancy=occupancy,
+                weight=weight,
+                bits=bits,
+                src=src,
+                dst=dst,
+                distance=distance,
+                edge_latency=edge_latency,
+                cost=cost,
                 limits=self._limits,
                 resource_of_type={t: r for t, r in self._resources.items() if t in self._types},
                 attributes=self.attributes,
@@ -174,7 +186,7 @@ class GraphBuilder:
             self._resources[op_type] = resource
 
 
-def _columns(rows: list[tuple[Any, ...]], width: int) -> list[np.ndarray]:
+def _columns(rows: list[tuple[Any, ...]], width: int) -> list[NDArray[Any]]:
     if not rows:
         return [np.zeros(0, dtype=np.int64)] * width
     return [np.asarray(column) for column in zip(*rows, strict=True)]

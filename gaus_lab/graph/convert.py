@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import networkx as nx
 
+from gaus_lab.checks import short
 from gaus_lab.errors import GraphError
 from gaus_lab.graph.builder import GraphBuilder
-from gaus_lab.graph.core import PRODUCER_LATENCY, Graph
+from gaus_lab.graph.check import PRODUCER_LATENCY
+from gaus_lab.graph.core import Graph
 
 _OP_KEYS = ("type", "latency", "occupancy", "weight", "bits")
 _EDGE_KEYS = ("distance", "latency", "cost")
@@ -32,10 +35,14 @@ def from_networkx(graph: nx.Graph, name: str | None = None) -> Graph:
             "the networkx graph is undirected; dependences have a direction: pass a DiGraph or MultiDiGraph"
         )
     attributes: dict[str, Any] = dict(graph.graph)
+    own_name = str(attributes.pop("name", None) or "graph")
     shared = attributes.pop(_GRAPH_KEY, {})
+    if not isinstance(shared, Mapping):
+        raise GraphError(
+            f"the graph attribute {_GRAPH_KEY!r} is reserved for limits and resources; rename it, got {short(shared)}"
+        )
     op_types = {op_type: {"resource": resource} for op_type, resource in shared.get("resources", {}).items()}
-    title = name if name is not None else str(attributes.pop("name", "graph"))
-    builder = GraphBuilder(title, op_types=op_types, limits=shared.get("limits"))
+    builder = GraphBuilder(own_name if name is None else name, op_types=op_types, limits=shared.get("limits"))
     builder.attributes = attributes
     names = {node: str(node) for node in graph}
     for node, data in graph.nodes(data=True):
@@ -46,32 +53,35 @@ def from_networkx(graph: nx.Graph, name: str | None = None) -> Graph:
 
 
 def to_networkx(graph: Graph) -> nx.MultiDiGraph:
-    """Return a MultiDiGraph whose nodes are the operations' names, with all properties as attributes."""
-    result = nx.MultiDiGraph(name=graph.name, **_text_keys(graph.attributes))
+    """Return a MultiDiGraph whose nodes are the operations' names, with all properties as attributes.
+
+    Nodes keep the order of the operations. networkx lists edges by producer, those of one producer in their order.
+    """
+    result = nx.MultiDiGraph()
+    result.graph.update(graph.attributes, name=graph.name)
     shared = {"limits": dict(graph.limits), "resources": dict(graph.resource_of_type)}
     if any(shared.values()):
         result.graph[_GRAPH_KEY] = shared
-    columns = [getattr(graph, key).tolist() for key in _OP_KEYS[1:]]
-    for i, op in enumerate(graph.ops):
-        values = {"type": graph.types[graph.type_index[i]]}
-        values.update(zip(_OP_KEYS[1:], (column[i] for column in columns), strict=True))
-        result.add_node(op, **values)
-    for key, by_index in graph.op_attributes.items():
-        for i, value in by_index.items():
-            result.nodes[graph.ops[i]][key] = value
-    for i in range(graph.n_edges):
-        values = {"distance": int(graph.distance[i]), "cost": graph.cost[i].item()}
-        if graph.edge_latency[i] != PRODUCER_LATENCY:
-            values["latency"] = int(graph.edge_latency[i])
-        values.update({key: by_index[i] for key, by_index in graph.edge_attributes.items() if i in by_index})
-        # A key per edge index keeps the edge order of parallel edges; networkx orders the rest by node.
-        data = result.edges[
-            graph.ops[graph.src[i]],
-            graph.ops[graph.dst[i]],
-            result.add_edge(graph.ops[graph.src[i]], graph.ops[graph.dst[i]]),
-        ]
-        data.update(values)
+    result.add_nodes_from(zip(graph.ops, _op_attributes(graph), strict=True))
+    ends = ([graph.ops[i] for i in column.tolist()] for column in (graph.src, graph.dst))
+    result.add_edges_from(zip(*ends, _edge_attributes(graph), strict=True))
     return result
+
+
+def _op_attributes(graph: Graph) -> Iterator[dict[str, Any]]:
+    columns = [getattr(graph, key).tolist() for key in _OP_KEYS[1:]]
+    for i, (type_index, *values) in enumerate(zip(graph.type_index.tolist(), *columns, strict=True)):
+        own = dict(zip(_OP_KEYS, (graph.types[type_index], *values), strict=True))
+        yield own | {key: by_index[i] for key, by_index in graph.op_attributes.items() if i in by_index}
+
+
+def _edge_attributes(graph: Graph) -> Iterator[dict[str, Any]]:
+    columns = [column.tolist() for column in (graph.distance, graph.edge_latency, graph.cost)]
+    for i, values in enumerate(zip(*columns, strict=True)):
+        own = dict(zip(_EDGE_KEYS, values, strict=True))
+        if own["latency"] == PRODUCER_LATENCY:
+            del own["latency"]
+        yield own | {key: by_index[i] for key, by_index in graph.edge_attributes.items() if i in by_index}
 
 
 def _keywords(data: dict[Any, Any], known: tuple[str, ...], reserved: tuple[str, ...]) -> dict[str, Any]:
@@ -83,11 +93,3 @@ def _keywords(data: dict[Any, Any], known: tuple[str, ...], reserved: tuple[str,
             continue
         keywords[f"{key}_" if key in reserved else key] = value
     return keywords
-
-
-def _text_keys(attributes: Any) -> dict[str, Any]:
-    return {
-        str(key): value
-        for key, value in attributes.items()
-        if str(key) not in ("name", "incoming_graph_data")
-    }

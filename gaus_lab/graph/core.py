@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -12,22 +12,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gaus_lab.errors import GraphError
+from gaus_lab.graph.arrays import frozen, grouped, select
+from gaus_lab.graph.check import EDGE_ARRAYS, OP_ARRAYS, PRODUCER_LATENCY, check_graph, edge_record, op_record
 from gaus_lab.graph.order import find_cycle, topological_order
 
 if TYPE_CHECKING:
     import networkx
 
+__all__ = ["DEFAULT_TYPE", "PRODUCER_LATENCY", "Graph"]
+
 IntArray = NDArray[np.int64]
 
 #: Type of an operation for which none is given.
 DEFAULT_TYPE = "op"
-#: In `Graph.edge_latency`: the producer's latency holds.
-PRODUCER_LATENCY = -1
-#: Sums of weights, bits, costs and latencies must stay below this, so that no total overflows 64 bits.
-MAX_TOTAL = 2**62
-
-_OP_ARRAYS = ("latency", "occupancy", "weight", "bits")
-_EDGE_ARRAYS = ("src", "dst", "distance", "edge_latency", "cost")
+_MAPPINGS = ("limits", "resource_of_type", "attributes", "op_attributes", "edge_attributes")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -101,20 +99,19 @@ class Graph:
     edge_attributes: Mapping[str, Mapping[int, Any]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        for key in ("type_index", *_OP_ARRAYS, *_EDGE_ARRAYS):
-            object.__setattr__(self, key, _frozen(getattr(self, key)))
-        for key in (
-            "limits",
-            "resource_of_type",
-            "attributes",
-            "op_attributes",
-            "edge_attributes",
-        ):
+        for key in ("ops", "types"):
+            object.__setattr__(self, key, tuple(getattr(self, key)))
+        for key in ("type_index", *OP_ARRAYS, *EDGE_ARRAYS):
+            object.__setattr__(self, key, frozen(getattr(self, key), key))
+        for key in _MAPPINGS:
             object.__setattr__(self, key, MappingProxyType(dict(getattr(self, key))))
-        self._check_shapes()
-        self._check_names()
-        self._check_ranges()
+        check_graph(self)
         _ = self.order  # a cycle is an error of construction, not of first use
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle and copy by the fields: a read-only mapping has no pickle, and copied arrays would be writable."""
+        values = [getattr(self, f.name) for f in fields(self)]
+        return Graph, tuple(dict(v) if isinstance(v, MappingProxyType) else v for v in values)
 
     # ---- construction -------------------------------------------------------------------------------------
 
@@ -152,11 +149,9 @@ class Graph:
 
         builder = GraphBuilder(name, op_types=op_types, limits=limits)
         for op in ops:
-            builder.add_op(**({"name": op} if isinstance(op, str) else op))
+            builder.add_op(**op_record(op))
         for edge in edges:
-            builder.add_edge(
-                **(edge if isinstance(edge, Mapping) else dict(zip(("src", "dst"), edge, strict=True)))
-            )
+            builder.add_edge(**edge_record(edge))
         return builder.build()
 
     @classmethod
@@ -181,7 +176,7 @@ class Graph:
         [0, 0]
         """
         for key, value in changes.items():
-            if key in _OP_ARRAYS + _EDGE_ARRAYS and np.ndim(value) == 0:
+            if key in OP_ARRAYS + EDGE_ARRAYS and np.ndim(value) == 0:
                 changes[key] = np.full(len(getattr(self, key)), value)
         return replace(self, **changes)
 
@@ -196,12 +191,12 @@ class Graph:
             self,
             ops=tuple(self.ops[i] for i in nodes),
             type_index=self.type_index[nodes],
-            **{key: getattr(self, key)[nodes] for key in _OP_ARRAYS},
+            **{key: getattr(self, key)[nodes] for key in OP_ARRAYS},
             src=new_index[self.src[edges]],
             dst=new_index[self.dst[edges]],
             **{key: getattr(self, key)[edges] for key in ("distance", "edge_latency", "cost")},
-            op_attributes=_select(self.op_attributes, nodes),
-            edge_attributes=_select(self.edge_attributes, edges),
+            op_attributes=select(self.op_attributes, nodes),
+            edge_attributes=select(self.edge_attributes, edges),
         )
 
     # ---- sizes, names, derived arrays ---------------------------------------------------------------------
@@ -232,18 +227,18 @@ class Graph:
 
     def type_of(self, op: str | int) -> str:
         """Return the type of an operation."""
-        return self.types[self.type_index[self.index(op)]]
+        return self.types[int(self.type_index[self.index(op)])]
 
     @cached_property
     def lag(self) -> IntArray:
         """Steps from the producer's start to the consumer's earliest: edge latency, else the producer's; (m,)."""
         own = self.edge_latency != PRODUCER_LATENCY
-        return _frozen(np.where(own, self.edge_latency, self.latency[self.src]))
+        return frozen(np.where(own, self.edge_latency, self.latency[self.src]))
 
     @cached_property
     def span(self) -> IntArray:
         """``max(latency, 1)`` of each operation: the steps it covers in makespan and horizon; shape (n,)."""
-        return _frozen(np.maximum(self.latency, 1))
+        return frozen(np.maximum(self.latency, 1))
 
     @cached_property
     def resources(self) -> tuple[str, ...]:
@@ -255,7 +250,16 @@ class Graph:
         """Index into `resources` for each operation; shape (n,)."""
         place = {resource: i for i, resource in enumerate(self.resources)}
         of_type = [place[self.resource_of_type.get(t, t)] for t in self.types]
-        return _frozen(np.asarray(of_type, dtype=np.int64)[self.type_index])
+        return frozen(np.asarray(of_type, dtype=np.int64)[self.type_index])
+
+    @cached_property
+    def _by_resource(self) -> dict[str, IntArray]:
+        offsets, ops = grouped(self.resource_index, len(self.resources))
+        return {resource: ops[offsets[i] : offsets[i + 1]] for i, resource in enumerate(self.resources)}
+
+    def ops_on(self, resource: str) -> IntArray:
+        """Return the operations that use a resource, in index order; empty for one that none uses."""
+        return self._by_resource.get(resource, frozen([]))
 
     @cached_property
     def order(self) -> IntArray:
@@ -268,17 +272,17 @@ class Graph:
                 f"graph {self.name!r} has a cycle of {len(cycle)} operations whose distances sum to 0: {path}; "
                 "remove an edge, or give one a distance >= 1 if it is loop-carried"
             )
-        return _frozen(order)
+        return frozen(order)
 
     @cached_property
     def out_edges(self) -> tuple[IntArray, IntArray]:
         """Edges by producer: (offsets of shape (n + 1,), edge indices of shape (m,))."""
-        return _grouped(self.src, self.n_ops)
+        return grouped(self.src, self.n_ops)
 
     @cached_property
     def in_edges(self) -> tuple[IntArray, IntArray]:
         """Edges by consumer: (offsets of shape (n + 1,), edge indices of shape (m,))."""
-        return _grouped(self.dst, self.n_ops)
+        return grouped(self.dst, self.n_ops)
 
     def successors(self, op: str | int) -> tuple[str, ...]:
         """Return the consumers of an operation, each once, in edge order."""
@@ -298,78 +302,3 @@ class Graph:
 
     def __repr__(self) -> str:
         return f"Graph({self.name!r}, {self.n_ops} operations, {self.n_edges} edges)"
-
-    # ---- checks -------------------------------------------------------------------------------------------
-
-    def _check_shapes(self) -> None:
-        for keys, count in ((("type_index", *_OP_ARRAYS), self.n_ops), (_EDGE_ARRAYS, self.n_edges)):
-            for key in keys:
-                if getattr(self, key).shape != (count,):
-                    raise GraphError(
-                        f"graph {self.name!r}: {key} must have shape ({count},), got {getattr(self, key).shape}"
-                    )
-
-    def _check_names(self) -> None:
-        if len(self._index_of) < self.n_ops:
-            seen: set[str] = set()
-            twice = next(op for op in self.ops if op in seen or seen.add(op))  # type: ignore[func-returns-value]
-            raise GraphError(
-                f"graph {self.name!r}: operation name {twice!r} is used twice; names must be unique"
-            )
-
-    def _check_ranges(self) -> None:
-        for key in ("src", "dst"):
-            _check_range(getattr(self, key), 0, self.n_ops - 1, f"graph {self.name!r}: {key} of edge")
-        _check_range(self.type_index, 0, len(self.types) - 1, f"graph {self.name!r}: type_index of op")
-        for key in _OP_ARRAYS:
-            self._check_total(key, 0, lambda i: f"op {i} ({self.ops[i]})")
-        self._check_total("distance", 0, self.edge_label)
-        self._check_total("edge_latency", PRODUCER_LATENCY, self.edge_label)
-        self._check_total("cost", 0, self.edge_label)
-
-    def _check_total(self, key: str, minimum: int, label: Any) -> None:
-        values = getattr(self, key)
-        bad = np.flatnonzero(~(values >= minimum))  # the negation catches NaN too
-        if len(bad):
-            raise GraphError(f"{label(bad[0])}: {key} must be >= {minimum}, got {values[bad[0]]}")
-        if len(values) and float(values.max()) * len(values) >= MAX_TOTAL:
-            total = sum(values.tolist())
-            if not total < MAX_TOTAL:
-                raise GraphError(
-                    f"graph {self.name!r}: {key} sums to {total}, must be < 2**62; choose a coarser unit"
-                )
-
-
-def _frozen(values: Any) -> NDArray[Any]:
-    """Return a read-only contiguous array of int64, or of float64 where a value has a fractional part."""
-    array = np.array(values)
-    if array.size == 0 or array.dtype == bool:
-        array = array.astype(np.int64)
-    elif array.dtype.kind == "f":
-        exact = np.isfinite(array).all() and (array == np.rint(array)).all() and np.abs(array).max() < 2**53
-        array = array.astype(np.int64 if exact else np.float64)
-    elif array.dtype.kind in "iu":
-        array = array.astype(np.int64)
-    else:
-        raise GraphError(f"an array of numbers is needed, got dtype {array.dtype}")
-    array.setflags(write=False)
-    return array
-
-
-def _grouped(key: IntArray, n_groups: int) -> tuple[IntArray, IntArray]:
-    counts = np.bincount(key, minlength=n_groups) if len(key) else np.zeros(n_groups, np.int64)
-    return _frozen(np.concatenate([[0], np.cumsum(counts)])), _frozen(np.argsort(key, kind="stable"))
-
-
-def _check_range(values: IntArray, low: int, high: int, what: str) -> None:
-    bad = np.flatnonzero((values < low) | (values > high))
-    if len(bad):
-        raise GraphError(f"{what} {bad[0]} must be from {low} to {high}, got {values[bad[0]]}")
-
-
-def _select(attributes: Mapping[str, Mapping[int, Any]], indices: IntArray) -> dict[str, dict[int, Any]]:
-    chosen = {
-        key: {new: values[old] for new, old in enumerate(indices.tolist()) if old in values}
-        for key, values in attributes.items()
-    }
-    return {key: values for key, values in chosen.items() if values}
