@@ -13,6 +13,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from gaus_lab.analysis import alap, asap, critical_path, critical_path_length, mii, mobility, rec_mii, res_mii
+from gaus_lab.compare import compare
 from gaus_lab.constraints import Violation
 from gaus_lab.datasets import list_names, load
 from gaus_lab.errors import (
@@ -33,7 +34,6 @@ from gaus_lab.solve import solve
 from gaus_lab.verify import verify
 
 if TYPE_CHECKING:
-    from gaus_lab.compare import compare
     from gaus_lab.solvers.differentiable.gaus import GauS
     from gaus_lab.solvers.extremes import Alap, Asap
     from gaus_lab.solvers.force_directed import ForceDirected
@@ -48,7 +48,6 @@ _LATE = {
     "ForceDirected": "gaus_lab.solvers.force_directed",
     "GauS": "gaus_lab.solvers.differentiable.gaus",
     "ListScheduling": "gaus_lab.solvers.list_scheduling",
-    "compare": "gaus_lab.compare",
 }
 
 __all__ = [

@@ -150,3 +150,14 @@ def _busy_ops(schedule: Schedule, resource: str, step: int) -> tuple[str, ...]:
         since %= schedule.ii
     busy = (since >= 0) & (since < graph.occupancy[ops]) & (graph.weight[ops] > 0)
     return tuple(graph.ops[i] for i in ops[busy])
+
+
+def all_hold(schedule: Schedule, steps: int | None, limits: Mapping[str, int]) -> bool:
+    """Return whether precedence, horizon and capacity hold, without listing what is broken: fast on bad schedules."""
+    graph = schedule.graph
+    if (schedule.edge_span < graph.lag[schedule.edges]).any() or (schedule.start < 0).any():
+        return False
+    if steps is not None and schedule.makespan > steps:
+        return False
+    profiles = schedule.usage_profiles
+    return all(profiles[resource].peak <= limit for resource, limit in limits.items() if resource in profiles)

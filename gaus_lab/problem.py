@@ -129,6 +129,11 @@ class Problem:
             *constraints.capacity(schedule, self.limits),
         ]
 
+    def is_legal(self, schedule: Schedule) -> bool:
+        """Return whether `violations` would be empty, without listing them."""
+        assert self.limits is not None
+        return constraints.all_hold(schedule, self.horizon, self.limits)
+
     def bound(self) -> int:
         """Return a proven lower bound on the objective of every legal schedule."""
         raise NotImplementedError
@@ -157,6 +162,18 @@ class Problem:
                 return (
                     f"the operations on {resource} need {work[resource]} unit-steps, "
                     f"{units} units over {what} of {period} offer {units * period}"
+                )
+        return self._peak_infeasibility()
+
+    def _peak_infeasibility(self) -> str | None:
+        """Return which limit lies below the interval bound on its resource's peak usage."""
+        if not self.limits or self.horizon is None or self.interval is not None:
+            return None
+        for resource, least in bounds.peak_bound(self.graph, self.horizon).items():
+            if least > self.limits.get(resource, least):
+                return (
+                    f"dependences and horizon {self.horizon} force {least} units of {resource} in some step, "
+                    f"the limit is {self.limits[resource]}"
                 )
         return None
 
@@ -316,7 +333,7 @@ class FootprintProblem(Problem):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the settings as in the result file."""
-        return super().to_dict() | {"hold_outputs": self.hold_outputs}
+        return super().to_dict() | ({"hold_outputs": True} if self.hold_outputs else {})
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -386,7 +403,7 @@ class ModuloProblem(Problem):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the settings as in the result file."""
-        return super().to_dict() | {"hold_outputs": self.hold_outputs}
+        return super().to_dict() | ({"hold_outputs": True} if self.hold_outputs else {})
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -14,7 +14,11 @@ from gaus_lab.errors import SolverError
 from gaus_lab.problem import Problem
 from gaus_lab.result import Result, Status
 from gaus_lab.run import Run, Solver, StopCriterion, as_criteria
-from gaus_lab.verify import verify
+from gaus_lab.verify import objective_if_legal
+
+#: Up to this many edges the bound takes no time worth mentioning; known before the search, it ends the search
+#: as soon as a schedule meets it.
+MAX_EDGES_FOR_EARLY_BOUND = 5_000
 
 
 def solve(
@@ -95,7 +99,7 @@ def _judge(problem: Problem) -> Callable[[NDArray[np.int64]], int | None]:
 
     def judge(start: NDArray[np.int64]) -> int | None:
         schedule = problem.schedule(start)
-        return None if verify(problem, schedule) else problem.objective(schedule)
+        return objective_if_legal(problem, schedule)
 
     return judge
 
@@ -106,10 +110,14 @@ def _search(problem: Problem, solver: Solver, run: Run, bound: bool) -> bool:
         reason = problem.infeasibility()
         if reason:
             run.prove_infeasible(reason)
-        else:
-            solver.run(problem, run)
+            run.finish()
+            return False
+        early_bound = bound and problem.graph.n_edges <= MAX_EDGES_FOR_EARLY_BOUND
+        if early_bound:
+            run.prove_bound(problem.bound())
+        solver.run(problem, run)
         run.finish()
-        if bound and run.infeasible is None:
+        if bound and not early_bound and run.infeasible is None:
             run.prove_bound(problem.bound())
     except KeyboardInterrupt:
         run.finish()

@@ -43,3 +43,8 @@ def verify(problem: Problem, schedule: Schedule | Mapping[str, int] | Any) -> li
     if schedule.ii != problem.interval:
         raise ProblemError(f"the schedule has II {schedule.ii}, the problem II {problem.interval}")
     return problem.violations(problem.schedule(schedule.start))
+
+
+def objective_if_legal(problem: Problem, schedule: Schedule) -> int | None:
+    """Return the exact objective of a legal schedule of the problem, None of one that `verify` would complain about."""
+    return problem.objective(schedule) if problem.is_legal(schedule) else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -219,3 +220,17 @@ def test_verify_refuses_what_does_not_fit() -> None:
 def test_verify_judges_by_the_graph_of_the_problem() -> None:
     loose, strict = Graph.build("ab"), Graph.build("ab", [("a", "b")])
     assert len(verify(LatencyProblem(strict), Schedule(loose, [0, 0]))) == 1
+
+
+@given(graph=graphs(max_distance=2), seed=st.integers(0, 999), ii=st.none() | st.integers(1, 4))
+@settings(deadline=None, max_examples=150)
+def test_all_hold_says_what_the_lists_say(graph: Graph, seed: int, ii: int | None) -> None:
+    rng = np.random.default_rng(seed)
+    schedule = Schedule(graph, np.sort(rng.integers(-1, 9, graph.n_ops)), ii)
+    steps, limits = int(rng.integers(6, 12)), {"mul": int(rng.integers(1, 6))}
+    listed = [
+        *constraints.precedence(schedule),
+        *constraints.horizon(schedule, steps),
+        *constraints.capacity(schedule, limits),
+    ]
+    assert constraints.all_hold(schedule, steps, limits) == (not listed)

@@ -14,7 +14,7 @@ from gaus_lab.graph import Graph
 cp_model = pytest.importorskip("ortools.sat.python.cp_model", reason="ortools is not installed")
 
 TABLE = Path(__file__).parents[1] / "datasets" / "optima.csv"
-ROWS = list(csv.DictReader(TABLE.open(encoding="utf-8", newline="")))
+ROWS = list(csv.DictReader(TABLE.read_text(encoding="utf-8").splitlines()))
 
 
 class Model:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
@@ -336,6 +337,7 @@ def test_interrupt_before_the_first_schedule(problem: Problem) -> None:
 def test_interrupt_after_the_search_keeps_the_schedule(
     method: str, problem: Problem, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(sys.modules["gaus_lab.solve"], "MAX_EDGES_FOR_EARLY_BOUND", 0)
     original, calls = getattr(ResourceProblem, method), []
 
     def first_time_interrupted(self: Problem, *args: Any) -> Any:

@@ -58,7 +58,7 @@ class ForceDirected:
     ----------
     candidates : int >= 1, optional
         Operations evaluated in an iteration; by default as many as some 10**10 frame steps in all allow: all of
-        them in graphs of about a thousand operations, and at least 4.
+        them in most graphs of up to a few thousand operations, and never fewer than 4.
     look_ahead : float >= 0
         Share of a change that is added to the distribution graph which it meets, 1/3 as published. Where an
         occupancy is above 1, changes of its steps are taken as independent.

@@ -19,10 +19,11 @@ _MISFITS = 8
 class CapacityRepair:
     """Delays (or, backwards, advances) the operations of a legalised schedule until they fit under a capacity.
 
-    Time is swept once, from the first step on or from the last one back. In each step the operations whose own start has come and whose operands are ready are placed
-    in the order of their ALAPs as long as the capacity allows; the others wait. An operation that has reached its
-    ALAP is placed in any case, so the result is legal in time, and may exceed the capacity. Backwards the same
-    holds with consumers for operands and ASAP for ALAP. Cost O((n + m) log n + steps).
+    Time is swept once, from the first step on or from the last one back. In each step the operations whose own
+    start has come and whose operands are ready are placed in the order of their ALAPs as long as the capacity
+    allows; the others wait. An operation that has reached its ALAP is placed in any case, so the result is legal in
+    time, and may exceed the capacity. Backwards the same holds with consumers for operands and ASAP for ALAP. Cost
+    O((n + m) log n + steps).
 
     Parameters
     ----------
@@ -134,7 +135,7 @@ def _sweep(  # type: ignore[no-untyped-def]
 
 @njit(cache=True, inline="always")
 def _fits(used, first, occupancy, weight, capacity):  # type: ignore[no-untyped-def]
-    for busy in range(first, first + occupancy):
+    for busy in range(first, first + occupancy):  # noqa: SIM110 - numba compiles no generator expression
         if used[busy] + weight > capacity:
             return False
     return True

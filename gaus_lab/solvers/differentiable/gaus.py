@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -16,8 +16,8 @@ from gaus_lab.checks import integer, number, short
 from gaus_lab.errors import SolverError
 from gaus_lab.problem import Problem, ResourceProblem
 from gaus_lab.run import Run
-from gaus_lab.solvers.differentiable.legal_candidates import Candidates
 from gaus_lab.solvers.differentiable.lagrangian import Multipliers
+from gaus_lab.solvers.differentiable.legal_candidates import Candidates
 from gaus_lab.solvers.differentiable.objective import ExpectedResourceObjective
 from gaus_lab.solvers.differentiable.state import INITIAL_SPREAD, State
 from gaus_lab.solvers.differentiable.terms import EdgeTensors, precedence_excess
@@ -28,6 +28,8 @@ IntArray = NDArray[np.int64]
 MAX_CELLS = 2**26
 #: With ``device="auto"`` a GPU is used from this many operations on; below, launching kernels costs more.
 MIN_OPS_FOR_GPU = 5_000
+#: Rounds without a time limit, if none are asked for.
+DEFAULT_ROUNDS = 4
 #: Smallest smooth-peak temperature at the begin and the end of a round, as a share of the even usage.
 _SHARPNESS = (0.1, 0.02)
 _SPREAD_RATE = 0.02
@@ -50,7 +52,7 @@ class GauS:
     ----------
     first_round : int >= 1, gradient steps of the first round
     rounds : int >= 1, or None
-        Number of rounds; None makes 4, or with a time limit as many as it allows.
+        Number of rounds; None makes `DEFAULT_ROUNDS`, or with a time limit as many as it allows.
     growth : float >= 1
     learning_rate, final_learning_rate : float > 0, steps per gradient step
     sigma_max, sigma_min : float > 0, steps
@@ -201,20 +203,30 @@ class GauS:
             self._run(problem, run)
 
     def _run(self, problem: Problem, run: Run) -> None:
+        assert isinstance(problem, ResourceProblem)
+        early, late = _windows(problem)
+        run.offer(early)  # before anything that takes time: there is a schedule from now on
+        run.offer(late)
         state = self.init(problem, run.seed)
         run.device = state.mu.device.type
-        for extreme in (state.early, state.late):
-            for start in state.candidates(extreme):
-                run.offer(start)
-        if (state.early == state.late).all():
+        for extreme in (early, late):
+            self._offer(run, state.candidates(extreme))
+        if (early == late).all():
             return
         while self._round(state, run):
-            if self.rounds is None and run.max_seconds is None and state.round == 3:
+            if self.rounds is None and run.max_seconds is None and state.round == DEFAULT_ROUNDS - 1:
                 return
             if self.rounds is not None and state.round == self.rounds - 1:
                 return
-            start = state.early if run.best_start is None else run.best_start
+            start = early if run.best_start is None else run.best_start
             self.begin_next_round(state, start, self._length_in_time(state, run))
+
+    @staticmethod
+    def _offer(run: Run, schedules: Iterator[IntArray]) -> None:
+        for start in schedules:
+            run.offer(start)
+            if run.stopped:
+                return
 
     def _round(self, state: State, run: Run) -> bool:
         """Take the steps of a round; return whether the run may go on."""
@@ -229,8 +241,7 @@ class GauS:
             run.step()
             if state.step % self.legalize_every == 0 or state.step == state.length:
                 press = state.step % self.press_every == 0 or state.step == state.length
-                for start in self.finish(state, press):
-                    run.offer(start)
+                self._offer(run, self.finish(state, press))
         return not run.stopped
 
     def _length_in_time(self, state: State, run: Run) -> int | None:
@@ -247,7 +258,7 @@ class GauS:
         state.widest = min(self.sigma_max, max(1.0, 0.25 * float(mobility.max(initial=0))))
         state.place(start + self.jitter * mobility * state.rng.standard_normal(len(mobility)))
         state.optimizer = self._optimizer(state.mu, state.spread)
-        price = state.objective.price
+        price = float(state.objective.price)
         state.multipliers = Multipliers(
             state.multipliers.value,
             torch.full_like(state.multipliers.rho, self.rho * price * 2**state.round),
@@ -266,7 +277,7 @@ class GauS:
 
     @staticmethod
     def _optimizer(mu: torch.Tensor, spread: torch.Tensor) -> torch.optim.Optimizer:
-        groups = [{"params": [mu]}, {"params": [spread], "lr": _SPREAD_RATE}]
+        groups: list[dict[str, Any]] = [{"params": [mu]}, {"params": [spread], "lr": _SPREAD_RATE}]
         return torch.optim.Adam(groups, lr=1.0, betas=(0.9, 0.99))
 
     def _device(self, n_ops: int) -> torch.device:

@@ -38,7 +38,8 @@ def step_probability(mu: Tensor, sigma: Tensor, d: Tensor) -> Tensor:
     [0.0, 0.0, 1.0, 0.0]
     """
     nearer, further = _tails(mu, sigma, d)
-    return torch.special.ndtr(nearer) - torch.special.ndtr(further)
+    share: Tensor = torch.special.ndtr(nearer) - torch.special.ndtr(further)
+    return share
 
 
 def log_step_probability(mu: Tensor, sigma: Tensor, d: Tensor) -> Tensor:
@@ -48,7 +49,8 @@ def log_step_probability(mu: Tensor, sigma: Tensor, d: Tensor) -> Tensor:
     """
     nearer, further = _tails(mu, sigma, d)
     upper, lower = torch.special.log_ndtr(nearer), torch.special.log_ndtr(further)
-    return upper + _log_one_minus_exp(lower - upper)
+    share: Tensor = upper + _log_one_minus_exp(lower - upper)
+    return share
 
 
 def _tails(mu: Tensor, sigma: Tensor, d: Tensor) -> tuple[Tensor, Tensor]:
@@ -77,4 +79,5 @@ def expected_excess(mean: Tensor, deviation: Tensor) -> Tensor:
     [2.0, 0.0]
     """
     z = mean / deviation
-    return mean * torch.special.ndtr(z) + deviation * density(z)
+    excess: Tensor = mean * torch.special.ndtr(z) + deviation * density(z)
+    return excess

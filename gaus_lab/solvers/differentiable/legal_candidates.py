@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,11 +37,14 @@ class Candidates:
         self._limits = np.array([limits.get(r, UNLIMITED) for r in graph.resources], dtype=np.int64)
         self._limited = bool((self._limits < UNLIMITED).any())
         steps = max(int((late + graph.span).max(initial=1)), 1)
-        work = np.zeros(len(graph.resources), dtype=np.int64)
-        np.add.at(work, graph.resource_index, graph.weight * graph.occupancy)
-        self._even = -(-work // steps)
+        # In double precision: products of large weights and occupancies may leave 64 bits. A start of the
+        # bisection need not be exact.
+        work = np.bincount(
+            graph.resource_index, graph.weight.astype(np.float64) * graph.occupancy, len(graph.resources)
+        )
+        self._even = np.minimum(np.ceil(work / steps), UNLIMITED).astype(np.int64)
 
-    def __call__(self, mu: NDArray[np.floating], press: bool = True) -> Iterator[IntArray]:
+    def __call__(self, mu: NDArray[Any], press: bool = True) -> Iterator[IntArray]:
         """Yield schedules legal in time, and under the limits where the repair succeeds."""
         # What was pushed late has room before it, and the other way round.
         for start, repair in zip(self._legalize(mu), self._repairs[::-1], strict=True):

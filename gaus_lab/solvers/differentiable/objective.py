@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 import torch
@@ -48,14 +49,15 @@ class ExpectedResourceObjective:
         prices = np.array([weights.get(r, 0) for r in graph.resources], dtype=np.float64)
         self._resource_weights = self._tensor(prices)
         self._slope = self._tensor(communication_slope(graph) * float(problem.communication_weight))
-        energy = np.bincount(graph.resource_index, graph.weight * graph.occupancy, len(graph.resources))
+        work = graph.weight.astype(np.float64) * graph.occupancy
+        energy = np.bincount(graph.resource_index, work, len(graph.resources))
         self._even_usage = self._tensor(np.maximum(energy / self._steps, 1e-6))
         heaviest = np.bincount(graph.resource_index, graph.weight, len(graph.resources)) @ prices
         self.price = float(problem.communication_weight) or 0.05 * heaviest / max(graph.n_ops, 1) or 1.0
         self._windows: UsageWindows | None = None
         self._cap = 0.0
 
-    def _tensor(self, values: NDArray[np.float64]) -> Tensor:
+    def _tensor(self, values: NDArray[np.floating[Any]]) -> Tensor:
         return torch.as_tensor(values, device=self._device, dtype=self._dtype)
 
     def prepare(self, max_sigma: float) -> None:

@@ -9,8 +9,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from gaus_lab.solvers.differentiable.legal_candidates import Candidates
 from gaus_lab.solvers.differentiable.lagrangian import Multipliers
+from gaus_lab.solvers.differentiable.legal_candidates import Candidates
 from gaus_lab.solvers.differentiable.objective import ExpectedResourceObjective
 from gaus_lab.solvers.differentiable.terms import EdgeTensors
 

@@ -80,13 +80,18 @@ class UsageWindows:
         self.buckets = []
         moving = np.flatnonzero(steps > 1)
         for size, ops in _by_size(steps, moving):
-            columns = (row, occupancy, weight, early, late)
-            tensors = [torch.as_tensor(c[ops], device=device)[:, None] for c in columns]
-            tensors[2] = tensors[2].to(dtype)
+            first, last, busy, amount, cell = (
+                torch.as_tensor(column[ops], device=device)[:, None]
+                for column in (early, late, occupancy, weight, row)
+            )
             self.buckets.append(
                 _Bucket(
-                    torch.as_tensor(ops, device=device),
-                    *tensors,
+                    ops=torch.as_tensor(ops, device=device),
+                    row=cell,
+                    occupancy=busy,
+                    weight=amount.to(dtype),
+                    early=first,
+                    late=last,
                     ragged=bool((late[ops] - early[ops] + 1 < size).any()),
                     edges=torch.arange(1, size, device=device, dtype=dtype) - 0.5,
                     cells=torch.arange(size, device=device),
@@ -144,7 +149,7 @@ class _Changes(torch.autograd.Function):
     """Usage changes per step from (mu, sigma); the gradient is summed over window edges, by parts."""
 
     @staticmethod
-    def forward(ctx, mu: Tensor, sigma: Tensor, windows: UsageWindows) -> Tensor:  # type: ignore[no-untyped-def,override]
+    def forward(ctx, mu: Tensor, sigma: Tensor, windows: UsageWindows) -> Tensor:  # type: ignore[no-untyped-def]
         changes = windows.base.clone()
         saved = []
         for bucket in windows.buckets:
@@ -163,7 +168,7 @@ class _Changes(torch.autograd.Function):
         return changes
 
     @staticmethod
-    def backward(ctx, grad: Tensor):  # type: ignore[no-untyped-def,override]
+    def backward(ctx, grad: Tensor):  # type: ignore[no-untyped-def]
         sigma, *saved = ctx.saved_tensors
         to_mu, to_sigma = torch.zeros_like(sigma), torch.zeros_like(sigma)
         for k, bucket in enumerate(ctx.windows.buckets):
