@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -55,6 +56,7 @@ class GauS:
         Number of rounds; None makes `DEFAULT_ROUNDS`, or with a time limit as many as it allows.
     growth : float >= 1
     learning_rate, final_learning_rate : float > 0, steps per gradient step
+        At the begin and the end of a round. None makes 2 up to a horizon of 250, and grows with its square root.
     sigma_max, sigma_min : float > 0, steps
         Cap on sigma at the begin and the end of a round.
     kappa : float > 0
@@ -87,19 +89,19 @@ class GauS:
     >>> import gaus_lab as gl
     >>> problem = gl.ResourceProblem(gl.load("hal"), horizon=6)
     >>> gl.solve(problem, GauS(rounds=1)).objective
-    3
+    5
     """
 
     first_round: int = 200
     rounds: int | None = None
     growth: float = 2.0
-    learning_rate: float = 1.0
+    learning_rate: float | None = None
     final_learning_rate: float = 0.01
-    sigma_max: float = 16.0
+    sigma_max: float = 6.0
     sigma_min: float = 0.15
     kappa: float = 0.5
     jitter: float = 0.02
-    rho: float = 0.1
+    rho: float = 0.5
     rho_growth: float = 1.05
     legalize_every: int = 10
     press_every: int = 50
@@ -118,6 +120,8 @@ class GauS:
         for key in ("growth", "rho_growth"):
             number(getattr(self, key), key, 1, SolverError)
         for key in ("learning_rate", "final_learning_rate", "sigma_max", "sigma_min", "kappa", "rho"):
+            if key == "learning_rate" and self.learning_rate is None:
+                continue
             if number(getattr(self, key), key, 0, SolverError) == 0:
                 raise SolverError(f"{key} must be > 0, got 0")
         number(self.jitter, "jitter", 0, SolverError)
@@ -255,6 +259,7 @@ class GauS:
     def _begin_round(self, state: State, start: NDArray[np.float64], length: int) -> None:
         mobility = state.late - state.early
         state.step, state.length = 0, length
+        state.first_rate = self._first_rate(int(state.late.max(initial=0)) + 1)
         state.widest = min(self.sigma_max, max(1.0, 0.25 * float(mobility.max(initial=0))))
         state.place(start + self.jitter * mobility * state.rng.standard_normal(len(mobility)))
         state.optimizer = self._optimizer(state.mu, state.spread)
@@ -273,7 +278,15 @@ class GauS:
         state.objective.prepare(widest)
         mobility = state.latest - state.earliest
         state.sigma_cap = torch.clamp(self.kappa * mobility, min(self.sigma_min, widest), widest)
-        state.optimizer.param_groups[0]["lr"] = _between(self.learning_rate, self.final_learning_rate, share)
+        state.optimizer.param_groups[0]["lr"] = _between(state.first_rate, self.final_learning_rate, share)
+
+    def _first_rate(self, horizon: int) -> float:
+        """Return the learning rate at the begin of a round: long ways need long steps."""
+        return (
+            2.0 * math.sqrt(max(horizon / 250, 1.0))
+            if self.learning_rate is None
+            else float(self.learning_rate)
+        )
 
     @staticmethod
     def _optimizer(mu: torch.Tensor, spread: torch.Tensor) -> torch.optim.Optimizer:

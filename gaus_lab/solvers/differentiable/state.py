@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 import torch
@@ -32,6 +32,8 @@ class State:
         One for each edge that counts.
     round, step, length : int
         Number of the round, of the step within it, and of steps planned for it.
+    widest, first_rate : float, steps
+        Cap on sigma and learning rate at the begin of the round.
     """
 
     early: IntArray
@@ -50,7 +52,8 @@ class State:
     round: int = 0
     step: int = 0
     length: int = 0
-    widest: float = field(default=0.0)
+    widest: float = 0.0
+    first_rate: float = 0.0
 
     @property
     def sigma(self) -> Tensor:
