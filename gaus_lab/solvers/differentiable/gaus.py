@@ -101,7 +101,7 @@ class GauS:
     sigma_min: float = 0.15
     kappa: float = 0.5
     jitter: float = 0.02
-    rho: float = 0.5
+    rho: float = 0.2
     rho_growth: float = 1.05
     legalize_every: int = 10
     press_every: int = 50

@@ -1,0 +1,17 @@
+"""Fixtures that several modules share."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+
+@pytest.fixture(scope="session")
+def data_dir() -> Path:
+    """Return the folder of graph files that ``GAUS_LAB_DATA`` names; skip without one."""
+    folder = os.environ.get("GAUS_LAB_DATA", "")
+    if not folder:
+        pytest.skip("GAUS_LAB_DATA is not set: this test reads graph files that are no part of the project")
+    return Path(folder)
