@@ -27,7 +27,7 @@ def integer(value: object, what: str, minimum: int = 0, error: type[GausLabError
     Accepts integers, floats without a fractional part, and text that spells an integer. Booleans, fractions, NaN,
     and anything below `minimum` or above 2**42 raise `error`.
     """
-    number = _exact(value)
+    number = value if type(value) is int else _exact(value)
     if number is None or isinstance(number, float):
         raise error(f"{what} must be an integer >= {minimum}, got {short(value)}")
     if number < minimum:

@@ -82,8 +82,9 @@ def test_loop_bodies(data_dir: Path) -> None:
     paths = sorted((data_dir / "modulo").glob("*.json"))
     graphs = [files.read(path) for path in paths]
     assert len(graphs) == 39
-    assert all(graph.limits and set(graph.limits) <= set(graph.resources) for graph in graphs)
-    assert sum(bool(graph.distance.any()) for graph in graphs) >= 30
+    assert all(set(graph.limits) <= set(graph.resources) for graph in graphs)
+    assert sum(bool(graph.limits) for graph in graphs) == 37
+    assert sum(bool(graph.distance.any()) for graph in graphs) == 35
 
 
 def test_largest_circuit_is_read_in_little_memory(data_dir: Path) -> None:

@@ -63,7 +63,7 @@ def test_pressing_works_backwards_too() -> None:
 def test_limits_are_met_where_the_repair_can() -> None:
     graph = Graph.build([f"x{i}" for i in range(9)], limits={"op": 3})
     problem = ResourceProblem(graph, horizon=3)
-    found = list(Candidates(problem, asap(graph), alap(graph, 3))(np.zeros(9), press=False))
+    found = list(Candidates(problem, asap(graph), alap(graph, 3))(np.zeros(9), press=None))
     assert any(not problem.violations(problem.schedule(start)) for start in found)
 
 

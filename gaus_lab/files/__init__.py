@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,7 +13,7 @@ from typing import Any
 from gaus_lab.checks import short
 from gaus_lab.errors import GraphError
 from gaus_lab.files.atomic import write_atomically
-from gaus_lab.files.source import read_bytes, unpack
+from gaus_lab.files.source import encoded, one_line, read_bytes, unpack
 from gaus_lab.graph import Graph
 
 __all__ = ["FORMATS", "Format", "dumps", "loads", "read", "write", "write_atomically"]
@@ -64,32 +65,48 @@ def read(path: str | PathLike[str], format: str | None = None) -> Graph:
     GraphError
         The file cannot be read or breaks a rule of its format or of graphs; the message names file and line.
     """
-    where = os.fspath(path)
+    where = os.fsdecode(path)
     data = read_bytes(where)
     stem, suffix = _split(where)
     chosen = _by_name(format, where) if format is not None else _recognised(data, suffix, where)
-    return chosen.function("parse")(data, where, stem)  # type: ignore[no-any-return]
+    return _parsed(chosen, data, where, stem)
 
 
 def loads(text: str | bytes, format: str, name: str = "graph") -> Graph:
-    """Return the graph in a text (or in bytes, gzip too); errors call it `name`."""
-    data = text.encode("utf-8") if isinstance(text, str) else text
-    return _by_name(format, name).function("parse")(unpack(data, name), name, name)  # type: ignore[no-any-return]
+    """Return the graph in a text, or in bytes as a file holds them (gzip too).
+
+    Parameters
+    ----------
+    text : str or bytes
+    format : str
+        A key of `FORMATS`.
+    name : str
+        Errors call the text so, and so is the graph named unless it has a name of its own.
+
+    Raises
+    ------
+    GraphError
+        As `read`.
+    """
+    data = encoded(text, name) if isinstance(text, str) else text
+    return _parsed(_by_name(format, name), unpack(data, name), name, name)
 
 
-def dumps(graph: Graph, format: str) -> str | bytes:
-    """Return the graph as text of a format (binary AIGER is not written; ASCII AIGER is text).
+def dumps(graph: Graph, format: str) -> str:
+    """Return the graph as text of a format; AIGER is read only.
 
     Raises
     ------
     GraphError
         The format cannot express something in the graph; the message says what.
     """
-    return _by_name(format, graph.name).function("render")(graph)  # type: ignore[no-any-return]
+    text: str = _by_name(format, graph.name).function("render")(graph)
+    encoded(text, f"graph {graph.name!r}")
+    return text
 
 
 def write(graph: Graph, path: str | PathLike[str], format: str | None = None) -> None:
-    """Write a graph to a file, complete or not at all.
+    """Write a graph to a file, complete or not at all; a name that ends in ``.gz`` makes it a gzip archive.
 
     Raises
     ------
@@ -98,11 +115,21 @@ def write(graph: Graph, path: str | PathLike[str], format: str | None = None) ->
     GausLabError
         The file cannot be written.
     """
-    where = os.fspath(path)
+    where = os.fsdecode(path)
     chosen = _by_name(format, where) if format is not None else _by_suffix(_split(where)[1])
     if chosen is None:
         raise GraphError(f"{where}: the suffix tells no format; use one of {_known()}, or pass format=")
-    write_atomically(where, chosen.function("render")(graph))
+    text: str = chosen.function("render")(graph)
+    data = encoded(text, f"graph {graph.name!r}")
+    write_atomically(where, gzip.compress(data, mtime=0) if where.lower().endswith(".gz") else data)
+
+
+def _parsed(chosen: Format, data: bytes, where: str, name: str) -> Graph:
+    """Return the graph, or raise an error of one line, whatever odd names the file and its content have."""
+    try:
+        return chosen.function("parse")(data, where, name)  # type: ignore[no-any-return]
+    except GraphError as error:
+        raise GraphError(one_line(str(error))) from None
 
 
 def _split(where: str) -> tuple[str, str]:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from array import array
 from bisect import bisect_right
 from typing import Any
 
 from gaus_lab.errors import GraphError
 
-_INT = re.compile(r"-?(0|[1-9][0-9]{0,18})\Z")
+_INT = re.compile(r"-?(0|[1-9][0-9]{0,299})\Z")
 _FLOAT = re.compile(r"[+-]?([0-9]+\.[0-9]*|\.[0-9]+|[0-9]+)([eE][+-]?[0-9]{1,4})?\Z")
 
 #: Properties that a file may give, by name.
@@ -34,7 +35,7 @@ class LineIndex:
     """Line numbers of places in a text, in O(log n) each."""
 
     def __init__(self, text: str) -> None:
-        self._ends = [m.start() for m in re.finditer("\n", text)]
+        self._ends = array("q", (m.start() for m in re.finditer("\n", text)))
 
     def line(self, position: int) -> int:
         """Return the number of the line that holds a position; lines count from 1."""

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gaus_lab.checks import integer, number, short
+from gaus_lab.checks import MAX_INTEGER, integer, number, short
 from gaus_lab.errors import GraphError
 from gaus_lab.graph.check import PRODUCER_LATENCY
 from gaus_lab.graph.core import DEFAULT_TYPE, Graph
@@ -92,19 +92,20 @@ class GraphBuilder:
                 raise GraphError(f"{prefix}{what} of op {index} must be text, got {short(text)}")
         if name in self._index:
             raise GraphError(f"{prefix}operation {name!r} is declared twice; names must be unique")
-        label = f"{prefix}op {index} ({name}):"
         defaults = self._type_defaults.get(type, {})
         latency = defaults.get("latency", 1) if latency is None else latency
         occupancy = defaults.get("occupancy", 1) if occupancy is None else occupancy
-        row = (
-            self._types.setdefault(type, len(self._types)),
-            integer(latency, f"{label} latency"),
-            integer(occupancy, f"{label} occupancy"),
-            number(weight, f"{label} weight"),
-            number(bits, f"{label} bits"),
-        )
+        values = (latency, occupancy, weight, bits)
+        if not _plain(*values):
+            label = f"{prefix}op {index} ({name}):"
+            values = (
+                integer(latency, f"{label} latency"),
+                integer(occupancy, f"{label} occupancy"),
+                number(weight, f"{label} weight"),
+                number(bits, f"{label} bits"),
+            )
         self._index[name] = index
-        self._op_rows.append(row)
+        self._op_rows.append((self._types.setdefault(type, len(self._types)), *values))
         for key, value in attributes.items():
             self._op_attributes.setdefault(key, {})[index] = value
         return index
@@ -128,14 +129,12 @@ class GraphBuilder:
         for end in (src, dst):
             if end not in self._index:
                 raise GraphError(f"{label} there is no operation {end!r}; declare it, or correct the name")
-        row = (
-            self._index[src],
-            self._index[dst],
-            integer(distance, f"{label} distance"),
-            PRODUCER_LATENCY if latency is None else integer(latency, f"{label} latency"),
-            number(cost, f"{label} cost"),
-        )
-        self._edge_rows.append(row)
+        if not _plain(distance, cost, 0 if latency is None else latency):
+            distance = integer(distance, f"{label} distance")
+            latency = None if latency is None else integer(latency, f"{label} latency")
+            cost = number(cost, f"{label} cost")
+        latency = PRODUCER_LATENCY if latency is None else latency
+        self._edge_rows.append((self._index[src], self._index[dst], distance, latency, cost))
         for key, value in attributes.items():
             self._edge_attributes.setdefault(key, {})[index] = value
         return index
@@ -184,6 +183,11 @@ class GraphBuilder:
             raise GraphError(f"{label}: resource must be text, got {short(resource)}")
         if resource != op_type:
             self._resources[op_type] = resource
+
+
+def _plain(*values: Any) -> bool:
+    """Return whether all are ints in range as they stand: true of nearly every record, and quick to see."""
+    return all(type(value) is int and 0 <= value <= MAX_INTEGER for value in values)
 
 
 def _columns(rows: list[tuple[Any, ...]], width: int) -> list[NDArray[Any]]:

@@ -191,10 +191,11 @@ class GauS:
         if state.step % self.update_every == 0:
             state.multipliers.update(violation)
 
-    def finish(self, state: State, press: bool = True) -> Iterator[IntArray]:
+    def finish(self, state: State, press: float | None = 0.0) -> Iterator[IntArray]:
         """Yield schedules made from mu: legal in time, and under the limits where the repair succeeds.
 
-        `press` adds the same schedules with lower and lower peaks (`Candidates`), at several times the cost.
+        Unless `press` is None, the same schedules with lower and lower peaks are among them (`Candidates`), at
+        several times the cost.
         """
         mu = state.mu.detach().cpu().numpy()
         return state.candidates(np.where(np.isfinite(mu), mu, state.early), press)
@@ -244,9 +245,14 @@ class GauS:
             self.step(state, share)
             run.step()
             if state.step % self.legalize_every == 0 or state.step == state.length:
-                press = state.step % self.press_every == 0 or state.step == state.length
-                self._offer(run, self.finish(state, press))
+                self._offer(run, self.finish(state, self._press(state)))
         return not run.stopped
+
+    def _press(self, state: State) -> float | None:
+        """Return how thoroughly peaks are pressed after this step: now and then, and to the unit at a round's end."""
+        if state.step == state.length:
+            return 0.0
+        return 1 / 64 if state.step % self.press_every == 0 else None
 
     def _length_in_time(self, state: State, run: Run) -> int | None:
         """Return the length of the next round where it is the last that fits: all the time left; else None."""

@@ -44,25 +44,32 @@ class Candidates:
         )
         self._even = np.minimum(np.ceil(work / steps), UNLIMITED).astype(np.int64)
 
-    def __call__(self, mu: NDArray[Any], press: bool = True) -> Iterator[IntArray]:
-        """Yield schedules legal in time, and under the limits where the repair succeeds."""
+    def __call__(self, mu: NDArray[Any], press: float | None = 0.0) -> Iterator[IntArray]:
+        """Yield schedules legal in time, and under the limits where the repair succeeds.
+
+        Parameters
+        ----------
+        mu : array of shape (n_ops,), steps
+        press : float or None
+            Share of a peak to which the bisection is carried; 0 to the last unit, None leaves the peaks alone.
+        """
         # What was pushed late has room before it, and the other way round.
         for start, repair in zip(self._legalize(mu), self._repairs[::-1], strict=True):
             if not self._limited:
                 yield start
-            if press:
-                yield from self._pressed(start, repair)
+            if press is not None:
+                yield from self._pressed(start, repair, press)
             elif self._limited:
                 yield repair(start, self._limits)
 
-    def _pressed(self, start: IntArray, repair: CapacityRepair) -> Iterator[IntArray]:
+    def _pressed(self, start: IntArray, repair: CapacityRepair, share: float) -> Iterator[IntArray]:
         """Yield moved schedules under capacities found by bisection between even usage and the present peak."""
         low, high = self._even, np.minimum(self._peaks(start), self._limits)
         while True:
             middle = (low + high) // 2
             moved = repair(start, middle)
             yield moved
-            if (high - low <= np.maximum(1, high // 64)).all():
+            if (high - low <= np.maximum(1, share * high)).all():
                 return
             met = (self._peaks(moved) <= middle).all()
             low, high = (low, middle) if met else (middle, high)
