@@ -51,7 +51,7 @@ check: $(STAMP) ## the quick checks: format, lint, types, fast tests
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy gaus_lab
-	$(ONE_THREAD) $(BIN)/python -m pytest -p no:cacheprovider -q -m fast tests
+	$(ONE_THREAD) $(BIN)/python -m pytest -p no:cacheprovider -n $(WORKERS) --dist loadfile -m fast tests
 
 format: $(STAMP) ## let ruff format the code and repair what it can
 	$(BIN)/ruff format .

@@ -18,7 +18,7 @@ IntArray = NDArray[np.int64]
 #: Interval bounds look at no more than this many interval begins; a sample of them is still a bound.
 MAX_INTERVAL_BEGINS = 4096
 #: Above this many edges the linear program takes too long, and the longest-path bound stands alone.
-MAX_LP_EDGES = 60_000
+MAX_LP_EDGES = 120_000
 
 
 def peak_bound(graph: Graph, horizon: int) -> dict[str, int]:

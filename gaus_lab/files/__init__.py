@@ -130,6 +130,8 @@ def _parsed(chosen: Format, data: bytes, where: str, name: str) -> Graph:
         return chosen.function("parse")(data, where, name)  # type: ignore[no-any-return]
     except GraphError as error:
         raise GraphError(one_line(str(error))) from None
+    except RecursionError:
+        raise GraphError(one_line(f"{where}: nested too deeply for a graph file")) from None
 
 
 def _split(where: str) -> tuple[str, str]:

@@ -11,7 +11,10 @@ Biere, "The AIGER And-Inverter Graph (AIG) Format", 2007; Biere, Heljanko, Wieri
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import chain
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +30,7 @@ IntArray = NDArray[np.int64]
 
 _TYPES = ("input", "and", "const", "buf", "latch")
 _INPUT, _AND, _CONST, _BUF, _LATCH = range(5)
+_NAMED = ("output", "latch", "bad", "constraint", "justice", "fairness")
 _COUNTS = ["M", "I", "L", "O", "A", "B", "C", "J", "F"]
 
 
@@ -38,7 +42,7 @@ class _Circuit:
     latches: dict[int, int]  # variable -> next-state literal
     outputs: list[int]
     ands: IntArray
-    sections: dict[str, list[int] | list[list[int]]] = field(default_factory=dict)
+    sections: dict[str, list[Any]] = field(default_factory=dict)  # of literals; justice has lists of them
     symbols: dict[str, dict[int, str]] = field(default_factory=dict)
 
 
@@ -54,6 +58,7 @@ def parse(data: bytes, where: str, name: str) -> Graph:
 
 
 def _header(lines: Lines, size: int) -> tuple[bool, dict[str, int]]:
+    """Return whether the file is binary, and its counts, which its size must bear out."""
     words = lines.next_words("the header", limit=200)
     if not words or words[0] not in ("aig", "aag"):
         found = short(" ".join(words))
@@ -67,90 +72,87 @@ def _header(lines: Lines, size: int) -> tuple[bool, dict[str, int]]:
         )
     counts = dict.fromkeys(_COUNTS, 0) | dict(zip(_COUNTS, values, strict=False))
     binary = words[0] == "aig"
-    if binary and counts["M"] != counts["I"] + counts["L"] + counts["A"]:
+    _check_counts(binary, counts, size, lines.where)
+    lines.largest = 2 * counts["M"] + 1
+    return binary, counts
+
+
+def _check_counts(binary: bool, counts: dict[str, int], size: int, where: str) -> None:
+    """Check what the header promises, so that nothing is allocated on its word alone."""
+    defined = counts["I"] + counts["L"] + counts["A"]
+    if binary and counts["M"] != defined:
         raise GraphError(
-            f"{lines.where}:1: binary AIGER needs M = I + L + A, got M {counts['M']} and "
-            f"I + L + A = {counts['I'] + counts['L'] + counts['A']}"
+            f"{where}:1: binary AIGER needs M = I + L + A, got M {counts['M']} and I + L + A = {defined}"
         )
-    # Every count but binary inputs stands for at least two bytes to come: nothing is allocated on its word alone.
-    promised = 2 * (sum(counts[k] for k in "LOABCJF") + (0 if binary else counts["I"]))
+    # Each of them takes two bytes at least, but for the inputs of a binary file, which take none.
+    promised = 2 * (sum(counts[key] for key in "LOABCJF") + (0 if binary else counts["I"]))
     if promised > size:
         raise GraphError(
-            f"{lines.where}:1: the header promises at least {promised} bytes of sections, the file has {size}; it is cut off"
+            f"{where}:1: the header promises at least {promised} bytes of sections, the file has {size}; it is cut off"
         )
-    if binary and counts["I"] > max(2**20, size):
-        raise GraphError(
-            f"{lines.where}:1: {counts['I']} inputs in a file of {size} bytes; the header is damaged"
-        )
-    return binary, counts
+    if binary and counts["I"] > max(2**16, size):
+        raise GraphError(f"{where}:1: {counts['I']} inputs in a file of {size} bytes; the header is damaged")
 
 
 def _read_binary(lines: Lines, counts: dict[str, int]) -> _Circuit:
     inputs = 2 * np.arange(1, counts["I"] + 1)
     latches = {
         counts["I"] + 1 + k: literals[0]
-        for k, literals in enumerate(lines.literals(counts["L"], 1, "latch", 3))
+        for k, literals in enumerate(lines.literals(counts["L"], 1, "latch", 2))
     }
     outputs, sections = _read_sections(lines, counts)
     first = 2 * (counts["I"] + counts["L"] + 1)
     ands, lines.position = binary_ands(lines.data, lines.position, counts["A"], first, lines.where)
-    _check_range(lines, counts["M"], [*latches.values(), *outputs])
     return _Circuit(inputs, latches, outputs, ands, sections)
 
 
 def _read_ascii(lines: Lines, counts: dict[str, int]) -> _Circuit:
-    inputs = [literals[0] for literals in lines.literals(counts["I"], 1, "input", 1)]
-    latch_lines = list(lines.literals(counts["L"], 2, "latch", 3))
+    begin = lines.number_of_line
+    inputs = [row[0] for row in lines.literals(counts["I"], 1, "input", 1)]
+    latches = list(lines.literals(counts["L"], 2, "latch", 3))
+    definitions = list(enumerate(inputs + [row[0] for row in latches], begin))
     outputs, sections = _read_sections(lines, counts)
     begin = lines.number_of_line
-    rows = list(lines.literals(counts["A"], 3, "AND", 3))
-    ands = np.array(rows, dtype=np.int64).reshape(-1, 3)
-    for literals in (inputs, [row[0] for row in latch_lines], outputs, *latch_lines, *rows):
-        _check_range(lines, counts["M"], literals)
-    _check_definitions(lines, inputs, [row[0] for row in latch_lines], ands, begin)
-    latches = {row[0] // 2: row[1] for row in latch_lines}
-    return _Circuit(np.array(inputs, dtype=np.int64), latches, outputs, ands, sections)
+    ands = list(lines.literals(counts["A"], 3, "AND", 3))
+    _check_definitions([*definitions, *enumerate((row[0] for row in ands), begin)], lines.where)
+    return _Circuit(
+        np.array(inputs, dtype=np.int64),
+        {row[0] // 2: row[1] for row in latches},
+        outputs,
+        np.array(ands, dtype=np.int64).reshape(-1, 3),
+        sections,
+    )
 
 
-def _read_sections(
-    lines: Lines, counts: dict[str, int]
-) -> tuple[list[int], dict[str, list[int] | list[list[int]]]]:
+def _read_sections(lines: Lines, counts: dict[str, int]) -> tuple[list[int], dict[str, list[Any]]]:
     """Return outputs, and the 1.9 sections that are there: bad, constraints, justice, fairness."""
     outputs = [row[0] for row in lines.literals(counts["O"], 1, "output", 1)]
-    sections: dict[str, list[int] | list[list[int]]] = {}
+    sections: dict[str, list[Any]] = {}
     for key, count in (("bad", "B"), ("constraints", "C")):
         if counts[count]:
             sections[key] = [row[0] for row in lines.literals(counts[count], 1, key, 1)]
     if counts["J"]:
-        sizes = [row[0] for row in lines.literals(counts["J"], 1, "justice size", 1)]
+        sizes = [row[0] for row in lines.literals(counts["J"], 1, "justice size", 1, most_value=10**12)]
         sections["justice"] = [[row[0] for row in lines.literals(size, 1, "justice", 1)] for size in sizes]
     if counts["F"]:
         sections["fairness"] = [row[0] for row in lines.literals(counts["F"], 1, "fairness", 1)]
     return outputs, sections
 
 
-def _check_range(lines: Lines, largest: int, literals: list[int]) -> None:
-    for literal in literals:
-        if literal > 2 * largest + 1:
-            raise GraphError(
-                f"{lines.where}: literal {literal} is out of range: the header says M = {largest}, so at most {2 * largest + 1}"
-            )
-
-
-def _check_definitions(
-    lines: Lines, inputs: list[int], latches: list[int], ands: IntArray, first_line: int
-) -> None:
-    """Check that every variable is defined once, by an even literal."""
-    seen: set[int] = {0}
-    defined = [(f"{lines.where}:", lit) for lit in inputs + latches]
-    defined += [(f"{lines.where}:{first_line + k}:", lit) for k, lit in enumerate(ands[:, 0].tolist())]
-    for place, literal in defined:
-        if literal % 2:
-            raise GraphError(f"{place} literal {literal} cannot be defined: it is odd, an inverted signal")
-        if literal // 2 in seen:
-            what = "is the constant" if literal < 2 else "is defined twice"
-            raise GraphError(f"{place} variable {literal // 2} (literal {literal}) {what}")
-        seen.add(literal // 2)
+def _check_definitions(definitions: list[tuple[int, int]], where: str) -> None:
+    """Check that every variable is defined once, by an even literal; `definitions` are (line, literal)."""
+    seen: set[int] = set()
+    for line, literal in definitions:
+        if literal % 2 == 0 and literal > 0 and literal not in seen:
+            seen.add(literal)
+            continue
+        if literal < 2:
+            what = f"literal {literal} cannot be defined: it is a constant"
+        elif literal % 2:
+            what = f"literal {literal} cannot be defined: it is odd, an inverted signal"
+        else:
+            what = f"variable {literal // 2} (literal {literal}) is defined twice"
+        raise GraphError(f"{where}:{line}: {what}")
 
 
 # ---- from literals to a graph -----------------------------------------------------------------------------
@@ -185,18 +187,17 @@ class _Assembly:
 
     def _resolve(self, variable: int, latches: dict[int, int]) -> None:
         """Follow a chain of latches to its producer: every latch on the way is a distance of 1."""
-        chain: list[int] = []
-        met: set[int] = set()
+        path: dict[int, None] = {}
         at = variable
         while at in latches and at not in self.through:
-            if at in met:
-                self._close_ring(chain[chain.index(at) :])
+            if at in path:
+                latches_met = list(path)
+                self._close_ring(latches_met[latches_met.index(at) :])
                 return self._resolve(variable, latches)
-            chain.append(at)
-            met.add(at)
+            path[at] = None
             at = latches[at] // 2
         op, distance = self.producer(2 * at)
-        for latch in reversed(chain):
+        for latch in reversed(path):
             distance += 1
             self.through[latch] = (op, distance)
         return None
@@ -217,6 +218,8 @@ def _graph(circuit: _Circuit, where: str, name: str) -> Graph:
     assembly = _Assembly(circuit, where)
     src, dst, distance = _and_edges(circuit, assembly)
     output_edges = _add_outputs(circuit, assembly)
+    for literal in _watched(circuit.sections):
+        assembly.producer(literal)
     extra = np.array(output_edges + assembly.ring_edges, dtype=np.int64).reshape(-1, 3)
     src, dst, distance = (np.concatenate([a, extra[:, k]]) for k, a in enumerate((src, dst, distance)))
     kinds = np.array(assembly.kinds, dtype=np.int64)
@@ -243,6 +246,12 @@ def _graph(circuit: _Circuit, where: str, name: str) -> Graph:
         )
     except GraphError as error:
         raise GraphError(f"{where}: {error}") from None
+
+
+def _watched(sections: dict[str, list[Any]]) -> Iterator[int]:
+    """Yield the literals of the 1.9 sections, which must be defined like any other."""
+    for key, literals in sections.items():
+        yield from chain.from_iterable(literals) if key == "justice" else literals
 
 
 def _and_edges(circuit: _Circuit, assembly: _Assembly) -> tuple[IntArray, IntArray, IntArray]:
@@ -281,10 +290,10 @@ def _op_symbols(circuit: _Circuit, assembly: _Assembly) -> dict[str, dict[int, s
     return {"symbol": symbols} if symbols else {}
 
 
-def _signal_symbols(circuit: _Circuit) -> dict[str, dict[int, str]]:
-    """Return the symbols of what is no operation: outputs, latches, properties."""
-    keys = {"o": "output_symbols", "l": "latch_symbols", "b": "bad_symbols", "c": "constraint_symbols"}
-    return {name: dict(circuit.symbols[key]) for key, name in keys.items() if circuit.symbols.get(key)}
+def _signal_symbols(circuit: _Circuit) -> dict[str, dict[str, str]]:
+    """Return the symbols of what is no operation, by position; as text, since JSON knows no other keys."""
+    names = {f"{key}_symbols": circuit.symbols.get(key[0], {}) for key in _NAMED}
+    return {name: {str(k): text for k, text in of.items()} for name, of in names.items() if of}
 
 
 def render(graph: Graph) -> str:

@@ -16,9 +16,11 @@ class Lines:
     def __init__(self, data: bytes, where: str) -> None:
         self.data, self.where = data, where
         self.position, self.number_of_line = 0, 1
+        self.largest = 10**_MAX_DIGITS  # literal, once the header is read
 
     @property
     def at_end(self) -> bool:
+        """Whether nothing is left to read."""
         return self.position >= len(self.data)
 
     def next_line(self, what: str, limit: int = 10_000) -> bytes:
@@ -40,23 +42,34 @@ class Lines:
         """Return the words of the next line."""
         return self.next_line(what, limit).decode("utf-8", "replace").split()
 
-    def literals(self, count: int, least: int, what: str, most: int) -> Iterator[list[int]]:
-        """Yield `count` lines of `least` to `most` numbers."""
+    def literals(
+        self, count: int, least: int, what: str, most: int, most_value: int | None = None
+    ) -> Iterator[list[int]]:
+        """Yield `count` lines of `least` to `most` numbers, each at most `most_value` or else `largest`."""
+        bound = self.largest if most_value is None else most_value
         for k in range(count):
             words = self.next_words(f"{what} {k} of {count}")
             if not least <= len(words) <= most:
-                raise GraphError(
-                    f"{self.where}:{self.number_of_line - 1}: {what} {k} of {count} needs {least} numbers, "
-                    f"got {short(' '.join(words))}"
+                raise self._error(
+                    f"{what} {k} of {count} needs {least} numbers, got {short(' '.join(words), render=str)}"
                 )
-            yield [self.number(word, what, 1) for word in words]
+            values = [self.number(word, what) for word in words]
+            if max(values) > bound:
+                raise self._error(
+                    f"{what} {k} of {count} is {max(values)}, must be <= {bound}, twice M of the header and 1"
+                )
+            yield values
 
-    def number(self, word: str, what: str, back: int = 1) -> int:
+    def number(self, word: str, what: str) -> int:
+        """Return the number that a word of the last line spells."""
         if not (word.isascii() and word.isdigit() and len(word) <= _MAX_DIGITS):
-            raise GraphError(
-                f"{self.where}:{self.number_of_line - back}: {what} must be an integer >= 0, got {short(word)}"
+            raise self._error(
+                f"{what} must be an integer >= 0 of at most {_MAX_DIGITS} digits, got {short(word)}"
             )
         return int(word)
+
+    def _error(self, what: str) -> GraphError:
+        return GraphError(f"{self.where}:{self.number_of_line - 1}: {what}")
 
 
 def read_symbols(lines: Lines) -> dict[str, dict[int, str]]:
@@ -72,8 +85,9 @@ def read_symbols(lines: Lines) -> dict[str, dict[int, str]]:
         kind, position = head[:1].decode("latin-1"), head[1:]
         if kind not in "ilobcjf" or not kind or not position.isdigit() or len(position) > _MAX_DIGITS:
             shown = short(line[:80].decode("utf-8", "replace"))
+            place = f"{lines.where}:{lines.number_of_line - 1}"
             raise GraphError(
-                f"{lines.where}:{lines.number_of_line - 1}: expected a symbol such as 'i0 name' or the comment mark 'c', got {shown}"
+                f"{place}: expected a symbol such as 'i0 name' or the comment mark 'c', got {shown}"
             )
         symbols.setdefault(kind, {})[int(position)] = text.decode("utf-8", "replace")
     return symbols

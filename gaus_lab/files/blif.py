@@ -24,6 +24,13 @@ from gaus_lab.graph import Graph, GraphBuilder
 _TYPES = {t: {"resource": "op"} for t in ("input", "logic", "const", "latch")}
 _HIERARCHY = (".subckt", ".gate", ".mlatch", ".search")
 _COVER = frozenset("01-")
+#: Directives of one file that are warned of.
+_MOST_WARNINGS = 20
+#: What the types of operations become in a file: no driver of its own, or a table. AIGER's types are kinds of logic.
+_WITHOUT_TABLE = ("op", "input")
+_WITH_TABLE = ("op", "logic", "and", "buf")
+#: Attributes that AIGER files leave behind and that mean nothing here.
+_AIGER_ATTRIBUTES = ("outputs", "output_symbols")
 
 
 @dataclass
@@ -37,7 +44,9 @@ class _Netlist:
 
 def parse(data: bytes, where: str, name: str) -> Graph:
     """Return the graph in the bytes of a BLIF file."""
-    netlist = _read(decode(data, where), where)
+    reader = _Reader(where)
+    reader.read(decode(data, where))
+    netlist = reader.netlist
     builder = GraphBuilder(netlist.name or name, op_types=_TYPES, where=where)
     builder.attributes = {"outputs": [signal for signal, _ in netlist.outputs]}
     for signal, (kind, _, line) in netlist.drivers.items():
@@ -74,47 +83,77 @@ def _lines(text: str) -> Iterator[tuple[int, list[str]]]:
         yield begin, words
 
 
-def _read(text: str, where: str) -> _Netlist:
-    netlist = _Netlist()
-    in_cover: int | None = None
-    declared = False
-    for line, (head, *rest) in _lines(text):
-        place = f"{where}:{line}"
-        if not head.startswith("."):
-            _check_cover(head, rest, in_cover, place)
-            continue
-        declared, in_cover = True, None
-        if head == ".end":
-            break
+class _Reader:
+    """Collects a netlist directive by directive; rows of tables are checked, and mean nothing to a data-flow graph."""
+
+    def __init__(self, where: str) -> None:
+        self.where, self.place = where, where
+        self.netlist = _Netlist()
+        self.ignored: set[str] = set()
+        self._width: int | None = None  # of the table that may be read
+        self._line = 0
+
+    def read(self, text: str) -> None:
+        """Read a file up to its first ``.end``."""
+        declared = False
+        for self._line, (head, *rest) in _lines(text):
+            self.place = f"{self.where}:{self._line}"
+            if not head.startswith("."):
+                _check_cover(head, rest, self._width, self.place)
+                continue
+            declared, self._width = True, None
+            if head in (".end", ".exdc"):  # what follows .exdc are external don't-cares, no logic
+                break
+            self._directive(head, rest)
+        if not declared:
+            raise GraphError(f"{self.where}: the file holds no BLIF model")
+
+    def _directive(self, head: str, rest: list[str]) -> None:
         if head == ".model":
-            if netlist.name is not None:
-                raise GraphError(f"{place}: a second .model; hierarchy is not read, flatten the design first")
-            netlist.name = rest[0] if rest else None
+            self._model(rest)
         elif head in (".inputs", ".input"):
             for signal in rest:
-                _drive(netlist, signal, "input", [], line, where)
+                self._drive(signal, "input", [])
         elif head in (".outputs", ".output"):
-            netlist.outputs += [(signal, line) for signal in rest]
+            self.netlist.outputs += [(signal, self._line) for signal in rest]
         elif head == ".names":
             if not rest:
-                raise GraphError(f"{place}: .names needs at least the signal that it drives")
-            in_cover = len(rest) - 1
-            _drive(netlist, rest[-1], "logic" if in_cover else "const", rest[:-1], line, where)
+                raise GraphError(f"{self.place}: .names needs at least the signal that it drives")
+            self._width = len(rest) - 1
+            self._drive(rest[-1], "logic" if self._width else "const", rest[:-1])
         elif head == ".latch":
-            if not 2 <= len(rest) <= 5:
-                raise GraphError(
-                    f"{place}: .latch needs 'input output [type control] [init]', got {len(rest)} words"
-                )
-            _drive(netlist, rest[1], "latch", rest[:1], line, where)
+            self._latch(rest)
         elif head in _HIERARCHY:
             raise GraphError(
-                f"{place}: {head} is not read: flatten the design to .names first (e.g. with ABC)"
+                f"{self.place}: {head} is not read: flatten the design to .names first (e.g. with ABC)"
             )
-        else:
-            warnings.warn(f"{place}: directive {head} is ignored", GausLabWarning, stacklevel=4)
-    if not declared:
-        raise GraphError(f"{where}: the file holds no BLIF model")
-    return netlist
+        elif head not in self.ignored and len(self.ignored) < _MOST_WARNINGS:
+            self.ignored.add(head)
+            warnings.warn(
+                f"{self.place}: directive {short(head, render=str)} is ignored", GausLabWarning, stacklevel=6
+            )
+
+    def _model(self, rest: list[str]) -> None:
+        if self.netlist.name is not None:
+            raise GraphError(
+                f"{self.place}: a second .model; hierarchy is not read, flatten the design first"
+            )
+        self.netlist.name = rest[0] if rest else None
+
+    def _latch(self, rest: list[str]) -> None:
+        if not 2 <= len(rest) <= 5:
+            raise GraphError(
+                f"{self.place}: .latch needs 'input output [type control] [init]', got {len(rest)} words"
+            )
+        self._drive(rest[1], "latch", rest[:1])
+
+    def _drive(self, signal: str, kind: str, fan_in: list[str]) -> None:
+        if signal in self.netlist.drivers:
+            first = self.netlist.drivers[signal][2]
+            raise GraphError(
+                f"{self.place}: signal {signal!r} is driven twice, first in line {first}; keep one driver"
+            )
+        self.netlist.drivers[signal] = (kind, fan_in, self._line)
 
 
 def _check_cover(head: str, rest: list[str], width: int | None, place: str) -> None:
@@ -127,15 +166,6 @@ def _check_cover(head: str, rest: list[str], width: int | None, place: str) -> N
         raise GraphError(
             f"{place}: a row of this table has {width} of 0, 1, - and an output 0 or 1, got: {shown}"
         )
-
-
-def _drive(netlist: _Netlist, signal: str, kind: str, fan_in: list[str], line: int, where: str) -> None:
-    if signal in netlist.drivers:
-        first = netlist.drivers[signal][2]
-        raise GraphError(
-            f"{where}:{line}: signal {signal!r} is driven twice, first in line {first}; keep one driver"
-        )
-    netlist.drivers[signal] = (kind, fan_in, line)
 
 
 class _Sources:
@@ -180,28 +210,63 @@ class _Sources:
 def render(graph: Graph) -> str:
     """Return the graph as BLIF: every operation with operands as an AND of them, one without as an input.
 
+    The outputs are those that the graph came with, else the operations without consumers. Operations of AIGER files
+    become tables; their symbols are left out.
+
     Raises
     ------
     GraphError
-        The graph has properties that BLIF cannot express (only the dependences of distance 0 fit).
+        The graph says something that BLIF does not: another type, a distance, a latency, a name with blanks.
     """
-    kept = ("type", "symbol")
-    refuse_losses(graph, "BLIF", keeps=kept)
-    operands: dict[int, list[int]] = {}
+    refuse_losses(graph, "BLIF", keeps=("type", "symbol", *_AIGER_ATTRIBUTES))
+    if set(graph.resources) - {"op"}:
+        raise GraphError(
+            f"graph {graph.name!r} cannot be written as BLIF, where all operations share the resource 'op'; got "
+            f"{short(', '.join(graph.resources), render=str)}; write JSON, GML, GraphML or DOT"
+        )
+    operands: list[list[str]] = [[] for _ in graph.ops]
     for src, dst in zip(graph.src.tolist(), graph.dst.tolist(), strict=True):
-        operands.setdefault(dst, []).append(src)
-    used = set(graph.src.tolist())
+        operands[dst].append(graph.ops[src])
     for name in (graph.name, *graph.ops):
-        if not name or any(c.isspace() or c in "#\\" for c in name) or name.startswith("."):
-            raise GraphError(
-                f"name {name!r} cannot stand in a BLIF file: it has blanks, '#' or '\\', or begins with '.'"
-            )
-    consts = {i for i in range(graph.n_ops) if graph.type_of(i) == "const"}
-    inputs = [graph.ops[i] for i in range(graph.n_ops) if i not in operands and i not in consts]
-    outputs = [graph.ops[i] for i in range(graph.n_ops) if i not in used]
-    lines = [f".model {graph.name}", ".inputs " + " ".join(inputs), ".outputs " + " ".join(outputs)]
-    lines += [f".names {graph.ops[i]}" for i in sorted(consts) if i not in operands]
-    for i, sources in sorted(operands.items()):
-        lines.append(".names " + " ".join(graph.ops[s] for s in sources) + f" {graph.ops[i]}")
-        lines.append("1" * len(sources) + " 1")
+        _check_word(name)
+    lines = [f".model {graph.name}", " ".join([".outputs", *_outputs(graph)])]
+    inputs: list[str] = []  # neighbours share a line
+    for i, name in enumerate(graph.ops):
+        table = _table(graph, i, operands[i])
+        if table is None:
+            inputs.append(name)
+            continue
+        lines += [" ".join([".inputs", *inputs])] if inputs else []
+        inputs = []
+        lines += table
+    lines += [" ".join([".inputs", *inputs])] if inputs else []
     return "\n".join([*lines, ".end"]) + "\n"
+
+
+def _table(graph: Graph, op: int, operands: list[str]) -> list[str] | None:
+    """Return the lines of an operation's table, None for an input."""
+    name, kind = graph.ops[op], graph.type_of(op)
+    if not operands and kind == "const":
+        return [f".names {name}"]
+    if kind not in (_WITH_TABLE if operands else _WITHOUT_TABLE):
+        raise GraphError(
+            f"graph {graph.name!r} cannot be written as BLIF: op {op} ({name}) with {len(operands)} operands has type "
+            f"{short(kind)}, which would be lost; write JSON, GML, GraphML or DOT"
+        )
+    return [" ".join([".names", *operands, name]), "1" * len(operands) + " 1"] if operands else None
+
+
+def _outputs(graph: Graph) -> list[str]:
+    given = graph.attributes.get("outputs")
+    known = set(graph.ops)
+    if isinstance(given, list) and all(isinstance(name, str) and name in known for name in given):
+        return given
+    used = set(graph.src.tolist())
+    return [name for i, name in enumerate(graph.ops) if i not in used]
+
+
+def _check_word(name: str) -> None:
+    if name.split() != [name] or any(mark in name for mark in "#\\\0") or name.startswith("."):
+        raise GraphError(
+            f"name {short(name)} cannot stand in a BLIF file: it has blanks, '#' or '\\', or begins with '.'"
+        )

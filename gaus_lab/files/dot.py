@@ -10,21 +10,25 @@ Graphviz, "DOT language": grammar and scoping of defaults. UCSB EXPRESS benchmar
 
 from __future__ import annotations
 
-import json
 import re
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 from gaus_lab.checks import short
 from gaus_lab.errors import GraphError
 from gaus_lab.files.dot_tokens import Token, Tokens
 from gaus_lab.files.records import assemble, edge_records, graph_fields, op_records
-from gaus_lab.files.scalars import typed, undirected
+from gaus_lab.files.scalars import number_or_text, undirected
 from gaus_lab.files.source import decode
 from gaus_lab.graph import Graph
 from gaus_lab.graph.core import DEFAULT_TYPE
 
 _TYPE_LABEL = re.compile(r"[^\s{}|<>\\]{1,32}\Z")
+
+_MAX_DEPTH = 1_000
+#: What short statements about sets and defaults may stand for, in edges, members and inherited attributes.
+_MAX_IMPLIED = 10_000_000
 
 #: A node as an end of an edge: its name and the port, if one is given.
 _End = tuple[str, str | None]
@@ -60,14 +64,15 @@ class _Reader:
         self._merged: dict[tuple[str, str], dict[str, Any]] = {}
         self._subgraphs: dict[str, dict[str, None]] = {}
         self._scopes: list[_Scope] = []
+        self._implied = 0
 
     def read(self) -> str:
         """Read the file; return the graph's name, "" if it has none."""
         tokens = self.tokens
         self.strict = tokens.take("strict")
-        line = tokens.current.line
+        place = tokens.place
         if tokens.take("graph"):
-            raise undirected(f"{tokens.where}:{line}", "'graph'", "write 'digraph' and '->'")
+            raise undirected(place, "'graph'", "write 'digraph' and '->'")
         if not tokens.take("digraph"):
             raise tokens.error("expected 'digraph'")
         title = tokens.advance().text if tokens.current.kind in ("id", "html") else ""
@@ -103,9 +108,13 @@ class _Reader:
         if tokens.take("subgraph") and tokens.current.kind in ("id", "html"):
             name = tokens.advance().text
             if tokens.current.text != "{" and name in self._subgraphs:
+                self._imply(len(self._subgraphs[name]))
                 self._operand([(member, None) for member in self._subgraphs[name]])
                 return
         tokens.expect("{")
+        if len(self._scopes) >= _MAX_DEPTH:
+            raise GraphError(f"{tokens.place}: subgraphs nest deeper than {_MAX_DEPTH} levels; flatten them")
+        self._imply(len(parent.node_defaults) + len(parent.edge_defaults))
         self._scopes.append(_Scope(dict(parent.node_defaults), dict(parent.edge_defaults), name))
 
     def _close(self) -> None:
@@ -113,8 +122,18 @@ class _Reader:
         if scope.name is not None:
             self._subgraphs.setdefault(scope.name, {}).update(scope.members)
         if self._scopes:
+            self._imply(len(scope.members))
             self._scopes[-1].members.update(scope.members)
             self._operand([(member, None) for member in scope.members])
+
+    def _imply(self, amount: int) -> None:
+        """Count what the file says without writing it out; a few lines could stand for more than fits in memory."""
+        self._implied += amount
+        if self._implied > _MAX_IMPLIED:
+            raise GraphError(
+                f"{self.tokens.place}: sets and defaults stand for more than {_MAX_IMPLIED} edges and attributes; "
+                "write them out"
+            )
 
     def _defaults(self, keyword: Token) -> None:
         """Read ``node [...]``, ``edge [...]`` or ``graph [...]``."""
@@ -142,6 +161,7 @@ class _Reader:
             part = tokens.name("a port").text
             port = part if port is None else f"{port}:{part}"
         if token.text not in self.nodes:
+            self._imply(len(scope.node_defaults))
             self.nodes[token.text] = (token.line, dict(scope.node_defaults))
         scope.members[token.text] = None
         self._operand([(token.text, port)], single=token.text)
@@ -150,16 +170,18 @@ class _Reader:
         """Add an operand to the statement's chain; finish the statement unless an arrow follows."""
         tokens, scope = self.tokens, self._scopes[-1]
         scope.chain.append(ends)
-        line = tokens.current.line
+        place, line = tokens.place, tokens.current.line
         if tokens.take("--"):
-            raise undirected(f"{tokens.where}:{line}", "'--'", "write '->'")
+            raise undirected(place, "'--'", "write '->'")
         if tokens.take("->"):
             return
         chain, scope.chain = scope.chain, []
         values = self._attributes() if tokens.current.text == "[" and tokens.current.kind == "mark" else {}
         if len(chain) > 1:
             fields = scope.edge_defaults | values
-            for tails, heads in zip(chain[:-1], chain[1:], strict=True):
+            n_edges = sum(len(tails) * len(heads) for tails, heads in pairwise(chain))
+            self._imply(n_edges * (1 + len(fields)) - min(n_edges, 1) * (1 + len(values)))
+            for tails, heads in pairwise(chain):
                 self._connect(tails, heads, line, fields)
         elif single is not None:
             self.nodes[single][1].update(values)
@@ -170,10 +192,11 @@ class _Reader:
                 own = dict(fields)
                 own |= {"tailport": tail_port} if tail_port is not None else {}
                 own |= {"headport": head_port} if head_port is not None else {}
-                if self.strict and (src, dst) in self._merged:
-                    self._merged[src, dst].update(own)
-                    continue
-                self._merged[src, dst] = own
+                if self.strict:
+                    if (src, dst) in self._merged:
+                        self._merged[src, dst].update(own)
+                        continue
+                    self._merged[src, dst] = own
                 self.edges.append((src, dst, line, own))
 
     def _attributes(self) -> dict[str, Any]:
@@ -190,7 +213,7 @@ class _Reader:
 
 
 def _plain(token: Token) -> Any:
-    return token.text if token.kind == "html" else typed(token.text)
+    return token.text if token.kind == "html" else number_or_text(token.text)
 
 
 def _with_type(name: str, fields: dict[str, Any]) -> dict[str, Any]:
@@ -205,11 +228,17 @@ def _with_type(name: str, fields: dict[str, Any]) -> dict[str, Any]:
 
 
 def render(graph: Graph) -> str:
-    """Return the graph as DOT text."""
+    """Return the graph as DOT text.
+
+    Raises
+    ------
+    GraphError
+        An attribute of an operation or edge that is no text or finite number, or text that DOT would give back as
+        something else: one that spells a number, or ends in a backslash.
+    """
     lines = [f"digraph {_quoted(graph, graph.name)} {{"]
-    for key, value in graph_fields(graph).items():
-        simple = value if isinstance(value, str | int | float) else json.dumps(value)
-        lines.append(f"  {_quoted(graph, key)}={_quoted(graph, simple)};")
+    for key, value in graph_fields(graph, _expressible).items():
+        lines.append(f"  {_quoted(graph, key)}={_quoted(graph, str(value))};")
     for op, fields in op_records(graph):
         if "type" not in fields and ("label" in fields or "op" in fields):
             fields["type"] = DEFAULT_TYPE  # else the label would be read as the type
@@ -220,14 +249,30 @@ def render(graph: Graph) -> str:
 
 
 def _list(graph: Graph, fields: dict[str, Any]) -> str:
-    pairs = [f"{_quoted(graph, key)}={_quoted(graph, value)}" for key, value in fields.items()]
+    for key, value in fields.items():
+        exact = (
+            isinstance(value, str) and value == value.strip() if key == "type" else _expressible(key, value)
+        )
+        if not exact:
+            raise GraphError(
+                f"graph {graph.name!r}: attribute {short(key)} is {short(value)}, which DOT cannot express; write JSON"
+            )
+    pairs = [f"{_quoted(graph, key)}={_quoted(graph, str(value))}" for key, value in fields.items()]
     return f" [{', '.join(pairs)}]" if pairs else ""
 
 
-def _quoted(graph: Graph, value: Any) -> str:
-    if isinstance(value, bool) or not isinstance(value, str | int | float):
-        raise GraphError(f"graph {graph.name!r}: {short(value)} cannot be written as DOT; write JSON")
-    text = str(value)
+def _expressible(key: str, value: Any) -> bool:
+    """Return whether the text of an attribute's value is read as the value."""
+    if not isinstance(key, str) or isinstance(value, bool) or not isinstance(value, str | int | float):
+        return False
+    if isinstance(value, int) and value.bit_length() > 1_000:
+        return False
+    back = number_or_text(str(value))
+    kinds = (int, float, str)
+    return bool(back == value) and all(isinstance(back, k) == isinstance(value, k) for k in kinds)
+
+
+def _quoted(graph: Graph, text: str) -> str:
     if '\\"' in text or text.endswith("\\") or "\\\n" in text or "\r" in text or "\0" in text:
         raise GraphError(f"graph {graph.name!r}: DOT cannot express the text {short(text)}; write JSON")
     return '"' + text.replace('"', '\\"') + '"'

@@ -11,7 +11,7 @@ from gaus_lab.errors import GraphError
 from gaus_lab.files.scalars import LineIndex
 
 _TOKEN = re.compile(
-    r"""(?P<skip>[ \t\n\f\v]+|//[^\n]*|(?<![^\n])\#[^\n]*)
+    r"""(?P<skip>(?:[ \t\n\f\v]++|//[^\n]*+|(?<![^\n])\#[^\n]*+)++)
     |(?P<comment>/\*)
     |(?P<edge>->|--)
     |(?P<number>-?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?))(?![\w])
@@ -21,7 +21,7 @@ _TOKEN = re.compile(
     |(?P<mark>[{}\[\];,:=+])""",
     re.VERBOSE,
 )
-_QUOTED = re.compile(r'"((?:[^"\\]|\\.)*)"', re.DOTALL)
+_QUOTED = re.compile(r'"((?:[^"\\]++|\\.)*+)"', re.DOTALL)
 _KEYWORDS = ("node", "edge", "graph", "digraph", "subgraph", "strict")
 
 
@@ -40,6 +40,11 @@ class Tokens:
         self.where = where
         self._stream = _joined(_tokens(text, where), where)
         self.current = next(self._stream)
+
+    @property
+    def place(self) -> str:
+        """File and line of the current token, for messages."""
+        return f"{self.where}:{self.current.line}"
 
     def advance(self) -> Token:
         """Return the current token and move on."""
@@ -69,7 +74,7 @@ class Tokens:
     def error(self, what: str) -> GraphError:
         """Return the error that something else was expected at the current token."""
         found = "the end of the file" if self.current.kind == "end" else short(self.current.text)
-        return GraphError(f"{self.where}:{self.current.line}: {what}, got {found}")
+        return GraphError(f"{self.place}: {what}, got {found}")
 
 
 def _tokens(text: str, where: str) -> Iterator[Token]:

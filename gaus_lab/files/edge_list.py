@@ -111,6 +111,6 @@ def _reordered(graph: Graph) -> bool:
 
 
 def _cell(name: str) -> str:
-    if name != name.strip() or not name or "\n" in name or name.startswith("#"):
-        raise GraphError(f"operation name {name!r} cannot stand in an edge list; write JSON")
+    if name != name.strip() or not name or any(c in name for c in "\n\r\0") or name.startswith("#"):
+        raise GraphError(f"operation name {short(name)} cannot stand in an edge list; write JSON")
     return '"' + name.replace('"', '""') + '"' if any(mark in name for mark in ',"') else name

@@ -10,8 +10,8 @@ Brandes, Eiglsperger, Herman, Himsolt, Marshall, "GraphML progress report", GD 2
 
 from __future__ import annotations
 
-import json
-import math
+import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 from xml.parsers import expat
@@ -24,6 +24,11 @@ from gaus_lab.files.scalars import scalar, typed, undirected
 from gaus_lab.graph import Graph
 
 _DOMAINS = ("graph", "node", "edge")
+#: What defaults may stand for, in values.
+_MAX_IMPLIED = 10_000_000
+#: Characters that no XML 1.0 document may hold, and how a carriage return is kept from becoming a line feed.
+_NO_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_RETURN = {"\r": "&#13;"}
 
 
 @dataclass
@@ -75,8 +80,15 @@ class _Reader:
         self._parser.EntityDeclHandler = self._refuse
 
     def feed(self, data: bytes) -> None:
+        """Walk through the bytes of a file."""
         try:
             self._parser.Parse(data, True)
+        except GraphError:
+            raise
+        except (LookupError, ValueError) as error:  # what Python says of encodings that it cannot use
+            raise self._fail(
+                f"the encoding cannot be read: {short(error, render=str)}; save the file as UTF-8"
+            ) from None
         except expat.ExpatError as error:
             what = expat.errors.messages[error.code]
             raise GraphError(
@@ -104,6 +116,8 @@ class _Reader:
         elif tag in _DOMAINS:
             self._open.append(_Open(tag, attributes, self._line()))
             if tag == "graph":
+                if self.graphs and len(self._open) == 1:
+                    raise self._fail("a second <graph>; one graph a file")
                 self._check_directed(attributes.get("edgedefault", "directed"), "edgedefault")
                 self.graphs.append(self._open[-1])
             else:
@@ -148,31 +162,36 @@ class _Reader:
                 raise self._fail("a <data> has no key")
             self._open[-1].fields[key.name] = _value(text, key.kind)
 
-    def _with_defaults(self, item: _Open) -> dict[str, Any]:
-        keys = self.keys.values()
+    def _defaults(self, tag: str) -> dict[str, Any]:
+        """Return the defaults of all nodes or edges; a few lines could stand for more than fits in memory."""
         defaults = {
-            k.name: k.default for k in keys if k.default is not None and k.domain in (item.tag, "all")
+            key.name: key.default
+            for key in self.keys.values()
+            if key.default is not None and key.domain in (tag, "all")
         }
-        return defaults | item.fields
+        if len(defaults) * len(self.items[tag]) > _MAX_IMPLIED:
+            raise GraphError(
+                f"{self.where}: the defaults of {len(defaults)} keys stand for more than {_MAX_IMPLIED} values; "
+                "remove the defaults that are not needed"
+            )
+        return defaults
 
-    def nodes(self) -> list[NodeRecord]:
-        """Return the nodes of all graphs, in file order."""
-        records = []
+    def nodes(self) -> Iterator[NodeRecord]:
+        """Yield the nodes of all graphs, in file order."""
+        defaults = self._defaults("node")
         for item in self.items["node"]:
             if "id" not in item.attributes:
                 raise self._fail("a <node> has no id", item.line)
-            records.append((f"{self.where}:{item.line}", item.attributes["id"], self._with_defaults(item)))
-        return records
+            yield f"{self.where}:{item.line}", item.attributes["id"], defaults | item.fields
 
-    def edges(self) -> list[EdgeRecord]:
-        """Return the edges of all graphs, in file order."""
-        records = []
+    def edges(self) -> Iterator[EdgeRecord]:
+        """Yield the edges of all graphs, in file order."""
+        defaults = self._defaults("edge")
         for item in self.items["edge"]:
-            ends = [item.attributes.get(key) for key in ("source", "target")]
-            if ends[0] is None or ends[1] is None:
+            src, dst = (item.attributes.get(key) for key in ("source", "target"))
+            if src is None or dst is None:
                 raise self._fail("an <edge> needs source and target", item.line)
-            records.append((f"{self.where}:{item.line}", ends[0], ends[1], self._with_defaults(item)))
-        return records
+            yield f"{self.where}:{item.line}", src, dst, defaults | item.fields
 
 
 def _value(text: str, kind: str) -> Any:
@@ -181,8 +200,7 @@ def _value(text: str, kind: str) -> Any:
     if kind in ("int", "long"):
         return typed(stripped)
     if kind in ("float", "double"):
-        value = scalar(stripped)
-        return value
+        return scalar(stripped)
     if kind == "boolean":
         return {"true": True, "1": True, "false": False, "0": False}.get(stripped.lower(), stripped)
     return text if kind == "string" else typed(stripped)
@@ -199,39 +217,64 @@ class _Keys:
         self._ids: dict[tuple[str, str, str], str] = {}
 
     def data(self, domain: str, name: str, value: Any, indent: str) -> str:
-        kind, text = self._spelled(name, value)
+        """Return a <data> element."""
+        kind = _kind(name, value)
+        if kind is None:
+            raise GraphError(
+                f"graph {self._graph.name!r}: attribute {short(name)} is {short(value)}, which GraphML cannot "
+                "express; write JSON"
+            )
         key = self._ids.setdefault((domain, name, kind), f"k{len(self._ids)}")
-        return f'{indent}<data key="{key}">{escape(text)}</data>'
+        return f'{indent}<data key="{key}">{escape(_spelled(value), _RETURN)}</data>'
 
     def declarations(self) -> list[str]:
+        """Return the <key> elements of all that was written."""
         return [
             f'  <key id="{key}" for="{domain}" attr.name={quoteattr(name)} attr.type="{kind}"/>'
             for (domain, name, kind), key in self._ids.items()
         ]
 
-    def _spelled(self, name: str, value: Any) -> tuple[str, str]:
-        if isinstance(value, bool):
-            return "boolean", str(value).lower()
-        if isinstance(value, int):
-            return "long", str(value)
-        if isinstance(value, float) and math.isfinite(value):
-            return "double", repr(value)
-        if isinstance(value, str) and all(c >= " " or c in "\t\n" for c in value):
-            return "string", value
-        raise GraphError(
-            f"graph {self._graph.name!r}: attribute {name} is {short(value)}, which GraphML cannot express; write JSON"
-        )
+
+def _kind(name: str, value: Any) -> str | None:
+    """Return the ``attr.type`` with which the reader gives a value back, None if there is none."""
+    if not isinstance(name, str) or not name or _NO_XML.search(name):
+        return None
+    if isinstance(value, str):
+        return None if _NO_XML.search(value) else "string"
+    for python, kind in ((bool, "boolean"), (int, "long"), (float, "double")):
+        if isinstance(value, python):
+            return kind if _value(_spelled(value), kind) == value else None
+    return None
+
+
+def _spelled(value: Any) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, float):
+        return repr(float(value))
+    return short(value, 400) if isinstance(value, int) else str(value)
+
+
+def _expressible(key: str, value: Any) -> bool:
+    """Return whether a graph's attribute can stand as one; ``name`` would be the graph's name."""
+    return key != "name" and _kind(key, value) is not None
 
 
 def render(graph: Graph) -> str:
-    """Return the graph as GraphML text; attribute values are booleans, numbers or text."""
+    """Return the graph as GraphML text.
+
+    Raises
+    ------
+    GraphError
+        An attribute of an operation or edge that is no boolean, text or finite number; a name with characters that
+        XML forbids.
+    """
     keys = _Keys(graph)
-    body = [f'  <graph id={quoteattr(graph.name)} edgedefault="directed">']
-    for name, value in graph_fields(graph).items():
-        simple = value if isinstance(value, str | int | float) else json.dumps(value)
-        body.append(keys.data("graph", name, simple, "    "))
+    body = [f'  <graph id={_id(graph, graph.name)} edgedefault="directed">']
+    for name, value in graph_fields(graph, _expressible).items():
+        body.append(keys.data("graph", name, value, "    "))
     for op, fields in op_records(graph):
-        body.append(f"    <node id={quoteattr(op)}>")
+        body.append(f"    <node id={_id(graph, op)}>")
         body += [keys.data("node", name, value, "      ") for name, value in fields.items()]
         body.append("    </node>")
     for src, dst, fields in edge_records(graph):
@@ -243,3 +286,11 @@ def render(graph: Graph) -> str:
         '<graphml xmlns="http://graphml.graphdrawing.org/xmlns">',
     ]
     return "\n".join([*head, *keys.declarations(), *body, "  </graph>", "</graphml>"]) + "\n"
+
+
+def _id(graph: Graph, name: str) -> str:
+    if _NO_XML.search(name):
+        raise GraphError(
+            f"graph {graph.name!r}: the name {short(name)} has characters that XML forbids; write JSON"
+        )
+    return quoteattr(name)

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from gaus_lab.checks import short
 from gaus_lab.errors import GraphError
-from gaus_lab.files.records import edge_records, op_records
-from gaus_lab.files.source import decode
+from gaus_lab.files.records import check_json, edge_records, op_records
+from gaus_lab.files.source import decode, encoded
 from gaus_lab.graph import Graph, GraphBuilder
 
 FORMAT = "gaus-lab/graph"
 VERSION = 1
 _KEYS = ("format", "version", "name", "op_types", "ops", "edges", "limits")
-_TOO_DEEP = "nested too deeply for a graph file"
+_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 
 
 def parse(data: bytes, where: str, name: str) -> Graph:
@@ -44,16 +45,16 @@ def parse(data: bytes, where: str, name: str) -> Graph:
 def _document(text: str, where: str) -> dict[str, Any]:
     try:
         document = json.loads(text, object_pairs_hook=_unique, parse_constant=_refuse_constant)
+        if _SURROGATE.search(text):  # pairs are text, halves are not
+            encoded(json.dumps(document, ensure_ascii=False), "escapes")
     except json.JSONDecodeError as error:
         raise GraphError(f"{where}:{error.lineno}: not JSON: {error.msg} (column {error.colno})") from None
-    except RecursionError:
-        raise GraphError(f"{where}: {_TOO_DEEP}") from None
     except GraphError as error:
         raise GraphError(f"{where}: {error}") from None
     except ValueError as error:  # an integer of more digits than Python converts
         raise GraphError(f"{where}: not a usable number: {short(str(error), render=str)}") from None
     if not isinstance(document, dict):
-        raise GraphError(f"{where}: the file must hold one JSON object, got {short(document)}")
+        raise GraphError(f"{where}: the file must hold one JSON object, got {type(document).__name__}")
     return document
 
 
@@ -62,7 +63,7 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(result) < len(pairs):
         seen: set[str] = set()
         twice = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
-        raise GraphError(f"the key {twice!r} appears twice in one object; keep one")
+        raise GraphError(f"the key {short(twice)} appears twice in one object; keep one")
     return result
 
 
@@ -110,19 +111,30 @@ def _fields(record: Any, required: tuple[str, ...], place: str) -> dict[str, Any
 
 def render(graph: Graph) -> str:
     """Return the graph as JSON text, one operation or edge a line; all properties and attributes are kept."""
+    _check_attributes(graph)
     document: dict[str, Any] = {"format": FORMAT, "version": VERSION, "name": graph.name}
     head = {**document, "op_types": _op_types(graph)}
     if graph.limits:
         head["limits"] = dict(graph.limits)
-    head |= {key: value for key, value in graph.attributes.items() if key not in _KEYS}
-    try:
-        lines = [f" {json.dumps(key)}: {_dump(value)}" for key, value in head.items()]
-        for key, records in _records_of(graph):
-            rows = ",\n".join(f"  {_dump(record)}" for record in records)
-            lines.append(f' "{key}": [\n{rows}\n ]' if rows else f' "{key}": []')
-    except (TypeError, ValueError) as error:
-        raise GraphError(f"graph {graph.name!r}: an attribute cannot be written as JSON: {error}") from None
+    head |= graph.attributes
+    lines = [f" {json.dumps(key)}: {_dump(value)}" for key, value in head.items()]
+    for key, records in _records_of(graph):
+        rows = ",\n".join(f"  {_dump(record)}" for record in records)
+        lines.append(f' "{key}": [\n{rows}\n ]' if rows else f' "{key}": []')
     return "{\n" + ",\n".join(lines) + "\n}\n"
+
+
+def _check_attributes(graph: Graph) -> None:
+    for key in graph.attributes:
+        if key in _KEYS:
+            raise GraphError(
+                f"graph {graph.name!r}: graph attribute {key!r} is a key of the format; rename it"
+            )
+    check_json(graph, "graph", graph.attributes)
+    for what, attributes in (("op", graph.op_attributes), ("edge", graph.edge_attributes)):
+        for key, values in attributes.items():
+            for value in values.values():
+                check_json(graph, what, {key: value})
 
 
 def _dump(value: Any) -> str:

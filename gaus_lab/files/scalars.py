@@ -22,6 +22,14 @@ def typed(text: str) -> Any:
     return int(text) if _INT.match(text) else text
 
 
+def number_or_text(text: str) -> int | float | str:
+    """Return the number that `text` is Python's spelling of, else the text: ``"0.5"`` is 0.5, ``"1.10"`` stays."""
+    if len(text) <= 40 and _FLOAT.match(text) and not _INT.match(text):
+        value = float(text)
+        return value if repr(value) == text else text
+    return int(text) if _INT.match(text) else text
+
+
 def scalar(word: str) -> int | float | str:
     """Return the int or float that a bare word spells, else the word."""
     if _INT.match(word):
