@@ -177,11 +177,11 @@ def test_module_can_be_run() -> None:
 
 def test_names_outside_the_encoding_are_escaped(tmp_path: Path) -> None:
     path = tmp_path / "g.json"
-    path.write_text('{"name": "\\u00e9\\ud800", "ops": [{"name": "a", "type": "\\u4e2d"}]}')
+    path.write_text('{"name": "\\u00e9\\ud83d\\ude00", "ops": [{"name": "a", "type": "\\u4e2d"}]}')
     run = subprocess.run(
         [sys.executable, "-m", "gaus_lab.cli", "info", str(path)],
         capture_output=True,
         env=os.environ | {"PYTHONIOENCODING": "ascii"},
     )
     assert (run.returncode, run.stderr) == (0, b"")
-    assert b"\\xe9\\ud800" in run.stdout and b"\\u4e2d" in run.stdout
+    assert b"\\xe9\\U0001f600" in run.stdout and b"\\u4e2d" in run.stdout
