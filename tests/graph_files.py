@@ -66,5 +66,5 @@ def checked(message: str, name: str) -> str:
     """Return a message after a look at its form: one line, the file first, of a length that one can read."""
     assert message.startswith(f"{name}:"), message
     assert message.isprintable(), message
-    assert len(message) < 400 + len(name)
+    assert len(message) <= 500 + len(name)
     return message.removeprefix(f"{name}:").lstrip()

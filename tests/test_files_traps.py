@@ -105,7 +105,10 @@ def test_counts_and_depth(traps: Path, name: str, n_ops: int, n_edges: int, deep
         ),
         ("aiger/m_mismatch.aig", "1: binary AIGER needs M = I + L + A, got M 9 and I + L + A = 3"),
         ("aiger/defined_twice.aag", "6: variable 3 (literal 6) is defined twice"),
-        ("aiger/negative_count.aag", "1: header count A must be an integer >= 0 of at most 12 digits, got '-1'"),
+        (
+            "aiger/negative_count.aag",
+            "1: header count A must be an integer >= 0 of at most 12 digits, got '-1'",
+        ),
         (
             "gml/string_weights.gml",
             "4: op 1 (1): weight must be a finite number from 0 to 2**42, got 'high'",

@@ -15,11 +15,13 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
+import numpy as np
+
 from gaus_lab.checks import short
 from gaus_lab.errors import GraphError
-from gaus_lab.files.dot_tokens import Token, Tokens
+from gaus_lab.files.dot_tokens import NAMES, Token, Tokens
 from gaus_lab.files.records import assemble, edge_records, graph_fields, op_records
-from gaus_lab.files.scalars import number_or_text, undirected
+from gaus_lab.files.scalars import numeral, undirected
 from gaus_lab.files.source import decode
 from gaus_lab.graph import Graph
 from gaus_lab.graph.core import DEFAULT_TYPE
@@ -75,7 +77,7 @@ class _Reader:
             raise undirected(place, "'graph'", "write 'digraph' and '->'")
         if not tokens.take("digraph"):
             raise tokens.error("expected 'digraph'")
-        title = tokens.advance().text if tokens.current.kind in ("id", "html") else ""
+        title = tokens.advance().text if tokens.current.kind in NAMES else ""
         tokens.expect("{")
         self._scopes.append(_Scope({}, {}))
         while self._scopes:
@@ -105,7 +107,7 @@ class _Reader:
     def _open_subgraph(self) -> None:
         tokens, parent = self.tokens, self._scopes[-1]
         name = None
-        if tokens.take("subgraph") and tokens.current.kind in ("id", "html"):
+        if tokens.take("subgraph") and tokens.current.kind in NAMES:
             name = tokens.advance().text
             if tokens.current.text != "{" and name in self._subgraphs:
                 self._imply(len(self._subgraphs[name]))
@@ -213,7 +215,8 @@ class _Reader:
 
 
 def _plain(token: Token) -> Any:
-    return token.text if token.kind == "html" else number_or_text(token.text)
+    """Return the value of an attribute; what is quoted is text."""
+    return numeral(token.text) if token.kind == "id" else token.text
 
 
 def _with_type(name: str, fields: dict[str, Any]) -> dict[str, Any]:
@@ -222,23 +225,31 @@ def _with_type(name: str, fields: dict[str, Any]) -> dict[str, Any]:
     label = fields.get("label")
     if given is not None:
         return fields | {"type": str(given).strip()}
-    if isinstance(label, str) and label.strip() != name and _TYPE_LABEL.match(label.strip()):
+    if (
+        isinstance(label, str)
+        and label.strip() != name
+        and _TYPE_LABEL.match(label.strip())
+        and not _is_number(label)
+    ):
         return fields | {"type": label.strip().lower()}
     return fields
 
 
+def _is_number(label: str) -> bool:
+    return not isinstance(numeral(label.strip()), str)
+
+
 def render(graph: Graph) -> str:
-    """Return the graph as DOT text.
+    """Return the graph as DOT text; names and texts are quoted, numbers are not.
 
     Raises
     ------
     GraphError
-        An attribute of an operation or edge that is no text or finite number, or text that DOT would give back as
-        something else: one that spells a number, or ends in a backslash.
+        An attribute of an operation or edge that is no text or finite number, or text that no quotes can hold.
     """
     lines = [f"digraph {_quoted(graph, graph.name)} {{"]
     for key, value in graph_fields(graph, _expressible).items():
-        lines.append(f"  {_quoted(graph, key)}={_quoted(graph, str(value))};")
+        lines.append(f"  {_quoted(graph, key)}={_spelled(graph, key, value)};")
     for op, fields in op_records(graph):
         if "type" not in fields and ("label" in fields or "op" in fields):
             fields["type"] = DEFAULT_TYPE  # else the label would be read as the type
@@ -249,27 +260,29 @@ def render(graph: Graph) -> str:
 
 
 def _list(graph: Graph, fields: dict[str, Any]) -> str:
-    for key, value in fields.items():
-        exact = (
-            isinstance(value, str) and value == value.strip() if key == "type" else _expressible(key, value)
-        )
-        if not exact:
-            raise GraphError(
-                f"graph {graph.name!r}: attribute {short(key)} is {short(value)}, which DOT cannot express; write JSON"
-            )
-    pairs = [f"{_quoted(graph, key)}={_quoted(graph, str(value))}" for key, value in fields.items()]
+    pairs = [f"{_quoted(graph, key)}={_spelled(graph, key, value)}" for key, value in fields.items()]
     return f" [{', '.join(pairs)}]" if pairs else ""
 
 
+def _spelled(graph: Graph, key: str, value: Any) -> str:
+    padded = key == "type" and str(value) != str(value).strip()
+    if not _expressible(key, value) or padded:
+        raise GraphError(
+            f"graph {graph.name!r}: attribute {short(key)} is {short(value)}, which DOT cannot express; write JSON"
+        )
+    return _quoted(graph, value) if isinstance(value, str) else _decimal(value)
+
+
 def _expressible(key: str, value: Any) -> bool:
-    """Return whether the text of an attribute's value is read as the value."""
+    """Return whether an attribute's value is read as it was written."""
     if not isinstance(key, str) or isinstance(value, bool) or not isinstance(value, str | int | float):
         return False
-    if isinstance(value, int) and value.bit_length() > 1_000:
-        return False
-    back = number_or_text(str(value))
-    kinds = (int, float, str)
-    return bool(back == value) and all(isinstance(back, k) == isinstance(value, k) for k in kinds)
+    return isinstance(value, str) or bool(numeral(_decimal(value)) == value)
+
+
+def _decimal(value: int | float) -> str:
+    """Return a number as digits; the language knows no exponents."""
+    return short(value, 400) if isinstance(value, int) else np.format_float_positional(value)
 
 
 def _quoted(graph: Graph, text: str) -> str:

@@ -8,7 +8,6 @@ from typing import NamedTuple
 
 from gaus_lab.checks import short
 from gaus_lab.errors import GraphError
-from gaus_lab.files.scalars import LineIndex
 
 _TOKEN = re.compile(
     r"""(?P<skip>(?:[ \t\n\f\v]++|//[^\n]*+|(?<![^\n])\#[^\n]*+)++)
@@ -21,12 +20,16 @@ _TOKEN = re.compile(
     |(?P<mark>[{}\[\];,:=+])""",
     re.VERBOSE,
 )
-_QUOTED = re.compile(r'"((?:[^"\\]++|\\.)*+)"', re.DOTALL)
+_QUOTED = re.compile(r'"(?:[^"\\]++|\\.)*+"', re.DOTALL)
 _KEYWORDS = ("node", "edge", "graph", "digraph", "subgraph", "strict")
 
 
+#: Kinds of tokens that may name something: a bare word or number, quoted text, HTML text.
+NAMES = ("id", "text", "html")
+
+
 class Token(NamedTuple):
-    """Kind ``id``, ``html``, ``keyword``, ``edge``, ``mark`` or ``end``; text; line."""
+    """Kind (one of `NAMES`, or ``keyword``, ``edge``, ``mark``, ``end``); text; line."""
 
     kind: str
     text: str
@@ -67,7 +70,7 @@ class Tokens:
 
     def name(self, what: str) -> Token:
         """Return the next token, which must be an identifier."""
-        if self.current.kind not in ("id", "html"):
+        if self.current.kind not in NAMES:
             raise self.error(f"expected {what}")
         return self.advance()
 
@@ -78,39 +81,43 @@ class Tokens:
 
 
 def _tokens(text: str, where: str) -> Iterator[Token]:
-    lines = LineIndex(text)
-    position = 0
+    position, line = 0, 1
     while position < len(text):
         match = _TOKEN.match(text, position)
-        line = lines.line(position)
         if match is None:
             raise GraphError(f"{where}:{line}: unexpected character {text[position]!r}")
-        kind = match.lastgroup
-        if kind == "comment":
-            end = text.find("*/", match.end())
-            if end < 0:
-                raise GraphError(f"{where}:{line}: the comment that begins here does not end")
-            position = end + 2
-            continue
-        if kind == "quote":
-            quoted = _QUOTED.match(text, position)
-            if quoted is None:
-                raise GraphError(f"{where}:{line}: the quoted text that begins here does not end")
-            position = quoted.end()
-            yield Token("quoted", quoted[1].replace("\\\n", "").replace('\\"', '"'), line)
-            continue
-        if kind == "html":
-            position = _html_end(text, position, f"{where}:{line}")
-            yield Token("html", text[match.start() : position], line)
-            continue
-        position = match.end()
+        begin, position, kind = position, match.end(), match.lastgroup
         if kind == "word" and match.group().lower() in _KEYWORDS:
             yield Token("keyword", match.group().lower(), line)
         elif kind in ("word", "number"):
             yield Token("id", match.group(), line)
-        elif kind != "skip":
-            yield Token(str(kind), match.group(), line)
-    yield Token("end", "", lines.line(len(text)))
+        elif kind in ("mark", "edge"):
+            yield Token(kind, match.group(), line)
+        else:  # what may hold line breaks
+            position = position if kind == "skip" else _end(text, begin, str(kind), f"{where}:{line}")
+            if kind == "quote":
+                yield Token(
+                    "text", text[begin + 1 : position - 1].replace("\\\n", "").replace('\\"', '"'), line
+                )
+            elif kind == "html":
+                yield Token("html", text[begin:position], line)
+            line += text.count("\n", begin, position)
+    yield Token("end", "", line)
+
+
+def _end(text: str, begin: int, kind: str, place: str) -> int:
+    """Return the position behind a comment, a quoted text or an HTML text."""
+    if kind == "html":
+        return _html_end(text, begin, place)
+    if kind == "quote":
+        quoted = _QUOTED.match(text, begin)
+        if quoted is None:
+            raise GraphError(f"{place}: the quoted text that begins here does not end")
+        return quoted.end()
+    end = text.find("*/", begin + 2)
+    if end < 0:
+        raise GraphError(f"{place}: the comment that begins here does not end")
+    return end + 2
 
 
 def _html_end(text: str, begin: int, place: str) -> int:
@@ -124,11 +131,11 @@ def _html_end(text: str, begin: int, place: str) -> int:
 
 
 def _joined(tokens: Iterator[Token], where: str) -> Iterator[Token]:
-    """Join quoted texts that ``+`` connects; they are identifiers then."""
+    """Join quoted texts that ``+`` connects."""
     parts: list[Token] = []
     plus = False
     for token in tokens:
-        if token.kind == "quoted" and (plus or not parts):
+        if token.kind == "text" and (plus or not parts):
             parts.append(token)
             plus = False
             continue
@@ -138,9 +145,9 @@ def _joined(tokens: Iterator[Token], where: str) -> Iterator[Token]:
         if plus:
             raise GraphError(f"{where}:{token.line}: '+' must be followed by a quoted text")
         if parts:
-            yield Token("id", "".join(p.text for p in parts), parts[0].line)
+            yield Token("text", "".join(p.text for p in parts), parts[0].line)
             parts = []
-        if token.kind == "quoted":
+        if token.kind == "text":
             parts.append(token)
         else:
             yield token

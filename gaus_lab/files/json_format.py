@@ -45,14 +45,14 @@ def parse(data: bytes, where: str, name: str) -> Graph:
 def _document(text: str, where: str) -> dict[str, Any]:
     try:
         document = json.loads(text, object_pairs_hook=_unique, parse_constant=_refuse_constant)
-        if _SURROGATE.search(text):  # pairs are text, halves are not
-            encoded(json.dumps(document, ensure_ascii=False), "escapes")
     except json.JSONDecodeError as error:
         raise GraphError(f"{where}:{error.lineno}: not JSON: {error.msg} (column {error.colno})") from None
     except GraphError as error:
         raise GraphError(f"{where}: {error}") from None
     except ValueError as error:  # an integer of more digits than Python converts
         raise GraphError(f"{where}: not a usable number: {short(str(error), render=str)}") from None
+    if _SURROGATE.search(text):  # pairs are text, halves are not
+        encoded(json.dumps(document, ensure_ascii=False), where)
     if not isinstance(document, dict):
         raise GraphError(f"{where}: the file must hold one JSON object, got {type(document).__name__}")
     return document

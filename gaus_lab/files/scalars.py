@@ -11,6 +11,9 @@ from gaus_lab.errors import GraphError
 
 _INT = re.compile(r"-?(0|[1-9][0-9]{0,299})\Z")
 _FLOAT = re.compile(r"[+-]?([0-9]+\.[0-9]*|\.[0-9]+|[0-9]+)([eE][+-]?[0-9]{1,4})?\Z")
+_DECIMAL = re.compile(r"-?([0-9]+\.[0-9]*|\.[0-9]+)\Z")
+#: Characters; the smallest float has 326.
+_MAX_DECIMAL = 400
 
 #: Properties that a file may give, by name.
 OP_KEYS = ("type", "latency", "occupancy", "weight", "bits")
@@ -22,12 +25,11 @@ def typed(text: str) -> Any:
     return int(text) if _INT.match(text) else text
 
 
-def number_or_text(text: str) -> int | float | str:
-    """Return the number that `text` is Python's spelling of, else the text: ``"0.5"`` is 0.5, ``"1.10"`` stays."""
-    if len(text) <= 40 and _FLOAT.match(text) and not _INT.match(text):
-        value = float(text)
-        return value if repr(value) == text else text
-    return int(text) if _INT.match(text) else text
+def numeral(word: str) -> int | float | str:
+    """Return the number that a word spells without an exponent, else the word: ``0.50`` is 0.5, ``007`` stays."""
+    if len(word) <= _MAX_DECIMAL and _DECIMAL.match(word):
+        return float(word)
+    return typed(word)  # type: ignore[no-any-return]
 
 
 def scalar(word: str) -> int | float | str:
