@@ -66,7 +66,7 @@ def mutants(data: bytes, count: int, seed: int) -> Iterator[bytes]:
     """Yield damaged copies: bytes changed, removed, repeated, moved, and words swapped for awkward ones."""
     rng = random.Random(seed)
     words = [b"-1", b"1e9", b"99999999999999999999", b"nan", b'"', b"\\", b"[", b"]", b"{", b"}", b"<", b">", b"\0",
-             b"\xff", b"\xef\xbb\xbf", b"\r", b"\n", b" ", b"0", b"->", b"&", b"\x80\x80", b".names", b"/*"]  # fmt: skip
+             b"\xff", b"\xef\xbb\xbf", b"\r", b"\n", b" ", b"0", b"->", b"&", b"\x80\x80", b".end", b"/*"]  # fmt: skip
     for _ in range(count):
         mutant = bytearray(data)
         for _ in range(rng.choice((1, 1, 1, 2, 4))):

@@ -16,7 +16,7 @@ from gaus_lab import files
 from gaus_lab.errors import GraphError
 from gaus_lab.graph import Graph
 
-KEPT_BY_ALL = settings(deadline=None, max_examples=120, derandomize=True)
+KEPT_BY_ALL = settings(deadline=None, max_examples=80, derandomize=True)
 
 plain_text = st.text(st.characters(codec="utf-8", exclude_categories=("Cs",)), max_size=6)
 tricky_text = st.sampled_from(

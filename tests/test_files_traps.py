@@ -12,8 +12,6 @@ from gaus_lab import files
 from gaus_lab.errors import GraphError
 from gaus_lab.graph import Graph
 
-pytestmark = pytest.mark.fast
-
 
 @pytest.fixture
 def traps(data_dir: Path) -> Path:

@@ -33,7 +33,10 @@ MIN_OPS_FOR_GPU = 5_000
 DEFAULT_ROUNDS = 4
 #: Smallest smooth-peak temperature at the begin and the end of a round, as a share of the even usage.
 _SHARPNESS = (0.1, 0.02)
+#: Learning rate of the spread, which is a logit and not a number of steps.
 _SPREAD_RATE = 0.02
+#: Largest penalty, in units of the objective's change per step.
+_RHO_LIMIT = 1e3
 
 
 @dataclass(frozen=True)
@@ -53,7 +56,7 @@ class GauS:
     ----------
     first_round : int >= 1, gradient steps of the first round
     rounds : int >= 1, or None
-        Number of rounds; None makes `DEFAULT_ROUNDS`, or with a time limit as many as it allows.
+        Number of rounds; None makes `DEFAULT_ROUNDS`, or as many as the stop criteria allow.
     growth : float >= 1
     learning_rate, final_learning_rate : float > 0, steps per gradient step
         At the begin and the end of a round. None makes 2 up to a horizon of 250, and grows with its square root.
@@ -218,11 +221,9 @@ class GauS:
             self._offer(run, state.candidates(extreme))
         if (early == late).all():
             return
-        while self._round(state, run):
-            if self.rounds is None and run.max_seconds is None and state.round == DEFAULT_ROUNDS - 1:
-                return
-            if self.rounds is not None and state.round == self.rounds - 1:
-                return
+        # Whoever sets a limit wants it used; without one a few rounds must do.
+        rounds = DEFAULT_ROUNDS if self.rounds is None and not run.stop else self.rounds
+        while self._round(state, run) and (rounds is None or state.round < rounds - 1):
             start = early if run.best_start is None else run.best_start
             self.begin_next_round(state, start, self._length_in_time(state, run))
 
@@ -238,9 +239,8 @@ class GauS:
         began = run.elapsed
         while state.step < state.length and not run.stopped:
             share = state.step / max(state.length - 1, 1)
-            if (
-                run.max_seconds is not None
-            ):  # on a big graph the clock, not the count, says where the round ends
+            if run.max_seconds is not None:
+                # On a big graph the clock, not the count, says where the round ends.
                 share = max(share, (run.elapsed - began) / max(0.97 * run.max_seconds - began, 1e-3))
             self.step(state, share)
             run.step()
@@ -272,10 +272,10 @@ class GauS:
         price = float(state.objective.price)
         state.multipliers = Multipliers(
             state.multipliers.value,
-            torch.full_like(state.multipliers.rho, self.rho * price * 2**state.round),
+            torch.full_like(state.multipliers.rho, price * min(self.rho * 2.0**state.round, _RHO_LIMIT)),
             growth=self.rho_growth,
             required=1.0,
-            limit=1e3 * price,
+            limit=_RHO_LIMIT * price,
         )
 
     def _anneal(self, state: State, share: float) -> None:
