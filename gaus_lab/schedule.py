@@ -189,7 +189,7 @@ def _start_array(graph: Graph, start: Any) -> IntArray:
                 f"the schedule has {which}; it needs one start for each of {graph.n_ops} operations"
             )
         start = [integer(start[op], f"start of {op}", -MAX_INTEGER, ProblemError) for op in graph.ops]
-    values = np.asarray(start)
+    values = _as_array(graph, start)
     if values.shape != (graph.n_ops,):
         raise ProblemError(
             f"start must have shape ({graph.n_ops},), one step per operation, got {values.shape}"
@@ -210,6 +210,15 @@ def _start_array(graph: Graph, start: Any) -> IntArray:
     values = values.astype(np.int64)  # a copy: the caller's array may change
     values.setflags(write=False)
     return values
+
+
+def _as_array(graph: Graph, start: Any) -> NDArray[Any]:
+    try:
+        return np.asarray(start)
+    except ValueError:  # numpy's word for lists of different lengths
+        raise ProblemError(
+            f"start must have shape ({graph.n_ops},), one step per operation, got {short(start)}"
+        ) from None
 
 
 def _dense(steps: int) -> int:

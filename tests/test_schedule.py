@@ -305,6 +305,8 @@ def test_starts_in_any_form() -> None:
         ([1], "start must have shape (2,), one step per operation, got (1,)"),
         ([[1, 2]], "start must have shape (2,), one step per operation, got (1, 2)"),
         (None, "start must have shape (2,), one step per operation, got ()"),
+        ([[0], [1, 2]], "start must have shape (2,), one step per operation, got [[0], [1, 2]]"),
+        ([[0], 1], "start must have shape (2,), one step per operation, got [[0], 1]"),
         ([0, 1.5], "start of b must be an integer >= -4398046511104, got 1.5"),
         ([float("nan"), 0], "start of a must be an integer >= -4398046511104, got nan"),
         ([True, False], "start of a must be an integer >= -4398046511104, got True"),
