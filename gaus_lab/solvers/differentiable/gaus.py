@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 from gaus_lab.analysis import alap, asap
 from gaus_lab.checks import integer, number, short
 from gaus_lab.errors import SolverError
-from gaus_lab.problem import Problem, ResourceProblem
+from gaus_lab.problem import Problem
 from gaus_lab.run import Run
 from gaus_lab.solvers.differentiable.lagrangian import Multipliers
 from gaus_lab.solvers.differentiable.legal_candidates import Candidates
-from gaus_lab.solvers.differentiable.objective import ExpectedResourceObjective
+from gaus_lab.solvers.differentiable.objective import expected_objective
 from gaus_lab.solvers.differentiable.state import INITIAL_SPREAD, State
 from gaus_lab.solvers.differentiable.terms import EdgeTensors, precedence_excess
 
@@ -41,7 +41,7 @@ _RHO_LIMIT = 1e3
 
 @dataclass(frozen=True)
 class GauS:
-    """GauS for formulation A: 2n parameters, Adam, one multiplier an edge, legalisation, rounds.
+    """GauS for formulations A and B: 2n parameters, Adam, one multiplier an edge, legalisation, rounds.
 
     Minimises the expected objective over means mu and deviations sigma of Gaussian start times. A cap on sigma, the
     learning rate and the temperature of the smooth peak fall geometrically within a round; every few steps mu is
@@ -113,7 +113,7 @@ class GauS:
     threads: int = 1
 
     name: ClassVar[str] = "gaus"
-    formulations: ClassVar[frozenset[str]] = frozenset("A")
+    formulations: ClassVar[frozenset[str]] = frozenset("AB")
 
     def __post_init__(self) -> None:
         for key in ("first_round", "legalize_every", "press_every", "update_every", "threads"):
@@ -135,7 +135,6 @@ class GauS:
 
     def init(self, problem: Problem, seed: int = 0) -> State:
         """Return the state before the first step: mu in the middle of [ASAP, ALAP], plus jitter."""
-        assert isinstance(problem, ResourceProblem)
         graph = problem.graph
         early, late = _windows(problem)
         device = self._device(graph.n_ops)
@@ -152,7 +151,7 @@ class GauS:
             earliest=tensor(early),
             latest=tensor(late),
             edges=edges,
-            objective=ExpectedResourceObjective(problem, early, late, device),
+            objective=expected_objective(problem, early, late, device),
             candidates=Candidates(problem, early, late),
             rng=np.random.default_rng(seed),
             mu=mu,
@@ -211,7 +210,6 @@ class GauS:
             self._run(problem, run)
 
     def _run(self, problem: Problem, run: Run) -> None:
-        assert isinstance(problem, ResourceProblem)
         early, late = _windows(problem)
         run.offer(early)  # before anything that takes time: there is a schedule from now on
         run.offer(late)
@@ -319,7 +317,7 @@ def _torch_threads(count: int) -> Iterator[None]:
         torch.set_num_threads(before)
 
 
-def _windows(problem: ResourceProblem) -> tuple[IntArray, IntArray]:
+def _windows(problem: Problem) -> tuple[IntArray, IntArray]:
     """Return ASAP and ALAP within the horizon, cut to what a serial schedule needs: later never helps."""
     graph = problem.graph
     assert problem.horizon is not None

@@ -35,6 +35,7 @@ class Candidates:
         self._legalize = AcyclicLegalizer(graph, early, late)
         self._repairs = [CapacityRepair(graph, early, late, backwards) for backwards in (False, True)]
         self._limits = np.array([limits.get(r, UNLIMITED) for r in graph.resources], dtype=np.int64)
+        self._presses = problem.formulation == "A"  # elsewhere lower usage is worth nothing
         self._limited = bool((self._limits < UNLIMITED).any())
         steps = max(int((late + graph.span).max(initial=1)), 1)
         # In double precision: products of large weights and occupancies may leave 64 bits. A start of the
@@ -57,7 +58,7 @@ class Candidates:
         for start, repair in zip(self._legalize(mu), self._repairs[::-1], strict=True):
             if not self._limited:
                 yield start
-            if press is not None:
+            if press is not None and self._presses:
                 yield from self._pressed(start, repair, press)
             elif self._limited:
                 yield repair(start, self._limits)

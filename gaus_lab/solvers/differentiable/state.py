@@ -11,7 +11,7 @@ from torch import Tensor
 
 from gaus_lab.solvers.differentiable.lagrangian import Multipliers
 from gaus_lab.solvers.differentiable.legal_candidates import Candidates
-from gaus_lab.solvers.differentiable.objective import ExpectedResourceObjective
+from gaus_lab.solvers.differentiable.objective import ExpectedObjective
 from gaus_lab.solvers.differentiable.terms import EdgeTensors
 
 IntArray = NDArray[np.int64]
@@ -41,7 +41,7 @@ class State:
     earliest: Tensor
     latest: Tensor
     edges: EdgeTensors
-    objective: ExpectedResourceObjective
+    objective: ExpectedObjective
     candidates: Candidates
     rng: np.random.Generator
     mu: Tensor

@@ -107,3 +107,32 @@ def precedence_by_pairs(mu: Tensor, sigma: Tensor, edges: EdgeTensors, horizon: 
     # The consumer starts too early if d_v <= d_u + lag - 1: column min(d_u + lag, horizon) of `before`.
     column = (steps + edges.lag[:, None]).clamp(0, horizon).long()
     return (share[edges.src] * before[edges.dst].gather(1, column)).sum(1)
+
+
+def liveness(mu: Tensor, sigma: Tensor, graph: Graph, horizon: int, hold_outputs: bool = False) -> Tensor:
+    """Return the expected live bits on each boundary of a straight line, shape (horizon,).
+
+    ``sum over values of bits * F_u(d - born) * (1 - prod over consumers F_v(d))`` with F_i(d) the probability that
+    operation i has started by step d, and ``born = max(latency - 1, 0)``. Cost (operations + edges) x horizon: for
+    teaching and comparison; the solver uses `lifetimes.LifetimeWindows`.
+
+    References
+    ----------
+    Cai et al., arXiv 2602.20427, the expected liveness of formulation B.
+    """
+    boundary = torch.arange(horizon, device=mu.device, dtype=mu.dtype) + 0.5
+    born = torch.as_tensor(np.maximum(graph.latency - 1, 0), device=mu.device, dtype=mu.dtype)
+    started = torch.special.ndtr((boundary - mu[:, None]) / sigma[:, None])
+    alive = torch.special.ndtr((boundary - (mu + born)[:, None]) / sigma[:, None])
+    keep = graph.distance == 0
+    pairs = np.unique(np.column_stack([graph.src[keep], graph.dst[keep]]), axis=0)
+    src, dst = (torch.as_tensor(column.copy(), device=mu.device) for column in pairs.T)
+    log_started = torch.log(started[dst].clamp_min(torch.finfo(mu.dtype).tiny))
+    over = torch.exp(torch.zeros_like(started).index_add(0, src, log_started))
+    # Over from the start without consumers, as the empty product says; or never, if outputs are held.
+    if hold_outputs:
+        kept = np.bincount(pairs[:, 0], minlength=graph.n_ops) == 0
+        over = over * torch.as_tensor(~kept, device=mu.device)[:, None]
+    bits = torch.as_tensor(graph.bits.astype(np.float64), device=mu.device, dtype=mu.dtype)
+    live: Tensor = (bits[:, None] * alive * (1 - over)).sum(0)
+    return live

@@ -16,7 +16,7 @@ IntArray = NDArray[np.int64]
 #: A window reaches this many deviations to either side; the mass beyond counts in the window's last steps.
 REACH = 3.0
 #: Deviations at which the normal CDF is 1 and its density 0 in any precision.
-_FAR = 1e3
+FAR = 1e3
 
 
 @dataclass(frozen=True)
@@ -78,8 +78,8 @@ class UsageWindows:
         row = resource_index * self.shape[1]
         self.base = self._constant(np.flatnonzero(steps == 1), early, occupancy, weight, row, device, dtype)
         self.buckets = []
-        moving = np.flatnonzero(steps > 1)
-        for size, ops in _by_size(steps, moving):
+        moving = np.flatnonzero((steps > 1) & (weight != 0))
+        for size, ops in by_size(steps, moving):
             first, last, busy, amount, cell = (
                 torch.as_tensor(column[ops], device=device)[:, None]
                 for column in (early, late, occupancy, weight, row)
@@ -130,7 +130,7 @@ class UsageWindows:
         return grid.to(torch.float64).cumsum(1).to(mu.dtype)  # type: ignore[no-any-return]
 
 
-def _by_size(steps: IntArray, ops: IntArray) -> list[tuple[int, IntArray]]:
+def by_size(steps: IntArray, ops: IntArray) -> list[tuple[int, IntArray]]:
     """Return (window steps, operations) with sizes rounded up by at most a quarter, so that buckets are few."""
     groups: dict[int, list[int]] = {}
     for size in np.unique(steps[ops]).tolist():
@@ -192,6 +192,6 @@ def _place(bucket: _Bucket, mu: Tensor, sigma: Tensor) -> tuple[Tensor, Tensor]:
     cell, edge = begin + bucket.cells, begin.to(mu.dtype) + bucket.edges
     z = (edge - centre) / deviation
     if bucket.ragged:  # all mass lies before the end of [ASAP, ALAP]; the cells beyond get none
-        z = torch.where(edge > bucket.late, torch.full_like(z, _FAR), z)
+        z = torch.where(edge > bucket.late, torch.full_like(z, FAR), z)
         cell = torch.minimum(cell, bucket.late)
     return bucket.row + cell, z
