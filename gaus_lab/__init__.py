@@ -34,10 +34,13 @@ from gaus_lab.solve import solve
 from gaus_lab.verify import verify
 
 if TYPE_CHECKING:
+    from gaus_lab.solvers.cp_sat import CpSat
     from gaus_lab.solvers.differentiable.gaus import GauS
     from gaus_lab.solvers.extremes import Alap, Asap
     from gaus_lab.solvers.force_directed import ForceDirected
+    from gaus_lab.solvers.iterative_modulo import IterativeModulo
     from gaus_lab.solvers.list_scheduling import ListScheduling
+    from gaus_lab.solvers.milp import Milp
 
 __version__ = "0.1.0"
 
@@ -45,14 +48,18 @@ __version__ = "0.1.0"
 _LATE = {
     "Alap": "gaus_lab.solvers.extremes",
     "Asap": "gaus_lab.solvers.extremes",
+    "CpSat": "gaus_lab.solvers.cp_sat",
     "ForceDirected": "gaus_lab.solvers.force_directed",
     "GauS": "gaus_lab.solvers.differentiable.gaus",
+    "IterativeModulo": "gaus_lab.solvers.iterative_modulo",
     "ListScheduling": "gaus_lab.solvers.list_scheduling",
+    "Milp": "gaus_lab.solvers.milp",
 }
 
 __all__ = [
     "Alap",
     "Asap",
+    "CpSat",
     "DatasetError",
     "FootprintProblem",
     "ForceDirected",
@@ -61,10 +68,12 @@ __all__ = [
     "GausLabWarning",
     "Graph",
     "GraphError",
+    "IterativeModulo",
     "LatencyProblem",
     "ListScheduling",
     "MaxSeconds",
     "MaxSteps",
+    "Milp",
     "ModuloProblem",
     "NoImprovement",
     "ProblemError",

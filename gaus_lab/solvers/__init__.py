@@ -15,6 +15,9 @@ SOLVERS: dict[str, tuple[str, str]] = {
     "alap": ("extremes", "Alap"),
     "list": ("list_scheduling", "ListScheduling"),
     "force": ("force_directed", "ForceDirected"),
+    "ims": ("iterative_modulo", "IterativeModulo"),
+    "cpsat": ("cp_sat", "CpSat"),
+    "milp": ("milp", "Milp"),
 }
 
 
