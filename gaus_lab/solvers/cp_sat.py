@@ -15,7 +15,7 @@ from gaus_lab.solvers.background import in_background, load_package
 from gaus_lab.solvers.exact_start import as_warm_start, check_sums, no_schedule, prepare
 
 if TYPE_CHECKING:
-    from gaus_lab.solvers.cp_sat_model import CpModel
+    from gaus_lab.solvers.cp_sat_terms import CpModel
 
 #: Largest sum in a model: the solver reports its bound in double precision.
 MAX_SUM = 2**53

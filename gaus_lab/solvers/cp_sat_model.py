@@ -10,82 +10,25 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from ortools.sat.python import cp_model
 
-from gaus_lab.problem import FootprintProblem, LatencyProblem, Problem, ResourceProblem
-from gaus_lab.solvers.time_windows import TimeWindows, Value
+from gaus_lab.problem import FootprintProblem, LatencyProblem, ResourceProblem
+from gaus_lab.solvers.cp_sat_footprint import (
+    add_cumulative_footprint,
+    add_footprint,
+    add_modulo_footprint,
+    most_bits,
+)
+from gaus_lab.solvers.cp_sat_terms import CpModel, Sum, folded, order_literals
+from gaus_lab.solvers.time_windows import TimeWindows
 
 IntArray = NDArray[np.int64]
 
 #: Above this many cells (order literals and occupied steps), cumulative constraints take the place of literals.
 MAX_CELLS = 300_000
-
-
-@dataclass
-class Sum:
-    """A linear expression under construction: literals, their factors, and a constant."""
-
-    terms: list[Any] = field(default_factory=list)
-    factors: list[int] = field(default_factory=list)
-    constant: int = 0
-
-    def add(self, term: Any, factor: int) -> None:
-        """Add a literal, or a number, times a factor."""
-        if isinstance(term, int):
-            self.constant += term * factor
-        else:
-            self.terms.append(term)
-            self.factors.append(factor)
-
-    def expression(self) -> Any:
-        """Return it for CP-SAT."""
-        return cp_model.LinearExpr.weighted_sum(self.terms, self.factors) + self.constant
-
-
-@dataclass
-class CpModel:
-    """What the four functions share.
-
-    Attributes
-    ----------
-    windows : TimeWindows
-    cp : CP-SAT's model
-    start : list of variables, one an operation
-    order : list of literals for each operation; ``order[i][k]`` is ``[start <= early + k]``, or of its slot in a loop
-    stage : list of variables, one an operation, in a loop
-    peak : variable for each resource whose peak usage counts
-    goal : what is minimised
-    """
-
-    windows: TimeWindows
-    cp: Any = field(default_factory=cp_model.CpModel)
-    start: list[Any] = field(default_factory=list)
-    order: list[list[Any]] = field(default_factory=list)
-    stage: list[Any] = field(default_factory=list)
-    peak: dict[str, Any] = field(default_factory=dict)
-    goal: Any = 0
-
-    @property
-    def problem(self) -> Problem:
-        """The problem."""
-        return self.windows.problem
-
-    def by(self, op: int, step: int) -> Any:
-        """Return the literal ``[start <= step]`` of an operation, or the number that it is."""
-        place = step - int(self.windows.early[op])
-        literals = self.order[op]
-        return (0 if place < 0 else 1) if place < 0 or place >= len(literals) else literals[place]
-
-    def slot_by(self, op: int, slot: int) -> Any:
-        """Return the literal ``[slot <= slot]`` of an operation in a loop; slots wrap with their stage."""
-        literals = self.order[op]
-        return literals[slot] if slot < len(literals) else 1
 
 
 def cells(windows: TimeWindows) -> int:
@@ -115,34 +58,17 @@ def add_variables(model: CpModel) -> None:
         _add_slots(model, model.problem.interval)
     elif cells(windows) <= MAX_CELLS:
         rows = zip(model.start, windows.late.tolist(), windows.moves.tolist(), strict=True)
-        model.order = [_order_literals(cp, *row) for row in rows]
+        model.order = [order_literals(cp, *row) for row in rows]
     if isinstance(model.problem, ResourceProblem):
         _add_peaks(model)
-
-
-def _order_literals(cp: Any, value: Any, largest: int, count: int) -> list[Any]:
-    """Return `count` literals, each implying the next, with ``value = largest - sum of literals``."""
-    literals = [cp.new_bool_var("") for _ in range(count)]
-    for earlier, later in pairwise(literals):
-        cp.add_implication(earlier, later)
-    if literals:
-        cp.add(value + cp_model.LinearExpr.sum(literals) == largest)
-    return literals
 
 
 def _add_slots(model: CpModel, ii: int) -> None:
     windows = model.windows
     for start, first, last in zip(model.start, windows.early.tolist(), windows.late.tolist(), strict=True):
-        stage, order = _folded(model.cp, start, first, last, ii)
+        stage, order = folded(model.cp, start, first, last, ii)
         model.stage.append(stage)
         model.order.append(order)
-
-
-def _folded(cp: Any, time: Any, first: int, last: int, ii: int) -> tuple[Any, list[Any]]:
-    """Return the stage of a time from `first` to `last`, and the order literals of its slot."""
-    stage, slot = cp.new_int_var(first // ii, last // ii, ""), cp.new_int_var(0, ii - 1, "")
-    cp.add(time == stage * ii + slot)
-    return stage, _order_literals(cp, slot, ii - 1, ii - 1)
 
 
 def _add_peaks(model: CpModel) -> None:
@@ -254,13 +180,13 @@ def add_objective(model: CpModel) -> None:
             model.cp.add(start + int(problem.graph.span[op]) <= model.goal)
     else:
         values = model.windows.values()
-        model.goal = model.cp.new_int_var(0, max(_most_bits(model, values), 0), "")
+        model.goal = model.cp.new_int_var(0, max(most_bits(model, values), 0), "")
         if model.problem.interval is not None:
-            _add_modulo_footprint(model, values, model.problem.interval)
+            add_modulo_footprint(model, values, model.problem.interval)
         elif model.order:
-            _add_footprint(model, values)
+            add_footprint(model, values)
         else:
-            _add_cumulative_footprint(model, values)
+            add_cumulative_footprint(model, values)
     model.cp.minimize(model.goal)
 
 
@@ -276,112 +202,6 @@ def _cost(model: CpModel, problem: ResourceProblem) -> Any:
     for op in np.flatnonzero(slope).tolist() if problem.communication_weight else ():
         total.add(model.start[op], int(slope[op]) * problem.communication_weight)
     return total.expression()
-
-
-def _most_bits(model: CpModel, values: list[Value]) -> int:
-    """Return the footprint if all values are live all the time."""
-    ii = model.problem.interval
-    if ii is None:
-        return sum(value.bits for value in values)
-    longest = model.windows.horizon + max((shift for v in values for _, shift in v.uses), default=0)
-    return sum(value.bits for value in values) * (longest // ii + 1)
-
-
-def _add_footprint(model: CpModel, values: list[Value]) -> None:
-    """Bound the live bits on every boundary by the goal; a value of several uses has a literal a boundary."""
-    windows, cp = model.windows, model.cp
-    live: dict[int, Sum] = defaultdict(Sum)
-    for value in values:
-        end = max((int(windows.late[v]) + k for v, k in value.uses), default=model.problem.horizon or 0)
-        for step in range(int(windows.early[value.producer]) + value.born, end):
-            born = model.by(value.producer, step - value.born)
-            used = [model.by(v, step - shift) for v, shift in value.uses] or [0]
-            if len(used) == 1:
-                live[step].add(born, value.bits)
-                live[step].add(used[0], -value.bits)
-            elif not all(isinstance(u, int) and u == 1 for u in used):
-                literal = _live_literal(cp, born, used)
-                live[step].add(literal, value.bits)
-    for amount in live.values():
-        cp.add(amount.expression() <= model.goal)
-
-
-def _live_literal(cp: Any, born: Any, used: list[Any]) -> Any:
-    """Return a literal that is true where the value is born and one of its uses is still to come."""
-    if isinstance(born, int) and any(isinstance(u, int) and u == 0 for u in used):
-        return born
-    literal = cp.new_bool_var("")
-    condition = [] if isinstance(born, int) else [born.negated()]
-    for use in used:
-        if not isinstance(use, int):
-            cp.add_bool_or([*condition, use, literal])
-        elif use == 0:
-            cp.add_bool_or([*condition, literal])
-    return literal
-
-
-def _add_cumulative_footprint(model: CpModel, values: list[Value]) -> None:
-    cp, windows = model.cp, model.windows
-    spans, bits = [], []
-    for value in values:
-        last = max((int(windows.late[v]) + k for v, k in value.uses), default=model.problem.horizon or 0)
-        first = int(windows.early[value.producer]) + value.born
-        if first >= last:
-            continue
-        death = last
-        if value.uses:
-            death = cp.new_int_var(first, last, "")
-            for v, shift in value.uses:
-                cp.add(model.start[v] + shift <= death)
-        length = cp.new_int_var(0, last - first, "")
-        spans.append(cp.new_interval_var(model.start[value.producer] + value.born, length, death, ""))
-        bits.append(value.bits)
-    cp.add_cumulative(spans, bits, model.goal)
-
-
-def _add_modulo_footprint(model: CpModel, values: list[Value], ii: int) -> None:
-    """Bound the live bits in every slot by the goal.
-
-    The boundaries ``d < t`` with ``d mod ii = k`` number ``stage(t) + 1 - [slot(t) <= k]``; a value's are those before
-    its death less those before its birth.
-    """
-    live = [Sum() for _ in range(ii)]
-    for value in values:
-        death = _death(model, value, ii)
-        op, born = value.producer, value.born
-        for slot, total in enumerate(live):
-            _add_count(total, *death, slot, ii, value.bits)
-            _add_count(total, model.stage[op], model.order[op], born, slot, ii, -value.bits)
-    for total in live:
-        model.cp.add(total.expression() <= model.goal)
-
-
-def _add_count(total: Sum, stage: Any, order: list[Any], shift: int, slot: int, ii: int, factor: int) -> None:
-    """Add how many boundaries before ``start + shift`` fold to a slot, for a start of a stage and a slot."""
-    moved = (slot - shift) % ii  # d < start + shift in slot k: d - shift < start in slot k - shift
-    total.add(stage, factor)
-    total.add(1, factor)
-    total.add(order[moved] if moved < len(order) else 1, -factor)
-    # Of the boundaries from 0 to before the shift, which the change of variable puts below 0.
-    total.add((shift + ii - 1 - slot) // ii, factor)
-
-
-def _death(model: CpModel, value: Value, ii: int) -> tuple[Any, list[Any], int]:
-    """Return stage, order literals and shift of a value's death."""
-    cp = model.cp
-    if not value.uses:
-        stage, slot = divmod(model.problem.horizon or 0, ii)
-        return stage, [int(slot <= k) for k in range(ii - 1)], 0
-    if len(value.uses) == 1:
-        ((op, shift),) = value.uses
-        return model.stage[op], model.order[op], shift
-    windows = model.windows
-    first = max(int(windows.early[v]) + k for v, k in value.uses)
-    last = max(int(windows.late[v]) + k for v, k in value.uses)
-    death = cp.new_int_var(first, last, "")
-    for v, shift in value.uses:
-        cp.add(model.start[v] + shift <= death)
-    return *_folded(cp, death, first, last, ii), 0
 
 
 # ---- read-back ------------------------------------------------------------------------------------------------
