@@ -26,7 +26,9 @@ from gaus_lab.errors import (
 )
 from gaus_lab.files import read, write
 from gaus_lab.graph import Graph
+from gaus_lab.min_ii import MinII, min_ii
 from gaus_lab.problem import FootprintProblem, LatencyProblem, ModuloProblem, ResourceProblem
+from gaus_lab.recurrence import critical_recurrence
 from gaus_lab.result import Result, Status
 from gaus_lab.run import MaxSeconds, MaxSteps, NoImprovement
 from gaus_lab.schedule import Schedule
@@ -40,6 +42,7 @@ if TYPE_CHECKING:
     from gaus_lab.solvers.force_directed import ForceDirected
     from gaus_lab.solvers.iterative_modulo import IterativeModulo
     from gaus_lab.solvers.list_scheduling import ListScheduling
+    from gaus_lab.solvers.local_search import LocalSearch
     from gaus_lab.solvers.milp import Milp
 
 __version__ = "0.1.0"
@@ -53,6 +56,7 @@ _LATE = {
     "GauS": "gaus_lab.solvers.differentiable.gaus",
     "IterativeModulo": "gaus_lab.solvers.iterative_modulo",
     "ListScheduling": "gaus_lab.solvers.list_scheduling",
+    "LocalSearch": "gaus_lab.solvers.local_search",
     "Milp": "gaus_lab.solvers.milp",
 }
 
@@ -71,9 +75,11 @@ __all__ = [
     "IterativeModulo",
     "LatencyProblem",
     "ListScheduling",
+    "LocalSearch",
     "MaxSeconds",
     "MaxSteps",
     "Milp",
+    "MinII",
     "ModuloProblem",
     "NoImprovement",
     "ProblemError",
@@ -88,9 +94,11 @@ __all__ = [
     "compare",
     "critical_path",
     "critical_path_length",
+    "critical_recurrence",
     "list_names",
     "load",
     "mii",
+    "min_ii",
     "mobility",
     "read",
     "rec_mii",

@@ -48,16 +48,39 @@ def rec_mii(graph: Graph) -> int:
     >>> rec_mii(Graph.build([{"name": "x", "latency": 7}], [{"src": "x", "dst": "x", "distance": 3}]))
     3
     """
-    if not (graph.distance > 0).any():
-        return 0
-    inside = _edges_on_cycles(graph)
+    return _critical(graph)[0]
+
+
+def critical_recurrence(graph: Graph) -> list[int]:
+    """Return the edges of a cycle that attains RecMII, as indices in path order; [] if RecMII is 0.
+
+    The sum of the lags of these edges over the sum of their distances, rounded up, is `rec_mii`. Several cycles may
+    attain it; which one is returned depends on the graph alone.
+
+    Examples
+    --------
+    >>> loop = Graph.build(["a", "b"], [("a", "b"), {"src": "b", "dst": "a", "distance": 1}])
+    >>> [loop.edge_label(e) for e in critical_recurrence(loop)]
+    ['edge 0 (a -> b)', 'edge 1 (b -> a)']
+    """
+    cycle = _critical(graph)[1]
+    first = cycle.index(min(cycle)) if cycle else 0
+    return cycle[first:] + cycle[:first]
+
+
+def _critical(graph: Graph) -> tuple[int, list[int]]:
+    """Return RecMII and the edges of a cycle that attains it."""
     bound = 0
+    critical: list[int] = []
+    if not (graph.distance > 0).any():
+        return bound, critical
+    inside = _edges_on_cycles(graph)
     while True:
         relaxation = _Relaxation.of_graph(graph, bound, keep=inside)
         cycle = [relaxation.edge_ids[e] for e in relaxation.run([0] * graph.n_ops)]
         if not cycle:
-            return bound
-        bound = -(-total(graph.lag[cycle]) // total(graph.distance[cycle]))
+            return bound, critical
+        bound, critical = -(-total(graph.lag[cycle]) // total(graph.distance[cycle])), cycle
 
 
 def _edges_on_cycles(graph: Graph) -> NDArray[np.bool_]:

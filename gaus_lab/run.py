@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
@@ -29,8 +30,11 @@ class Solver(Protocol):
         Letters of the formulations that it supports.
     """
 
-    name: ClassVar[str]
     formulations: ClassVar[frozenset[str]]
+
+    @property
+    def name(self) -> str:
+        """The name."""
 
     def run(self, problem: Problem, run: Run) -> None:
         """Search, and hand every schedule worth keeping to ``run.offer``."""
@@ -152,6 +156,25 @@ class Run:
     def max_steps(self) -> int | None:
         """Smallest step limit among the stop criteria, None without one."""
         return min((c.steps for c in self.stop if isinstance(c, MaxSteps)), default=None)
+
+    @contextmanager
+    def part(self, share: float) -> Iterator[None]:
+        """Allow only a share of the time and of the steps that are left, for the first of two searches.
+
+        Afterwards the second search has the rest, and `NoImprovement` counts anew.
+        """
+        stop, before = self.stop, self.steps
+        limits: list[StopCriterion] = []
+        if self.max_seconds is not None:
+            limits.append(MaxSeconds(self.elapsed + share * max(self.max_seconds - self.elapsed, 0)))
+        if self.max_steps is not None:
+            limits.append(MaxSteps(before + round(share * max(self.max_steps - before, 0))))
+        self.stop = (*stop, *limits)
+        try:
+            yield
+        finally:
+            self.stop = stop
+            self.improved_at = self.steps
 
     def step(self, count: int = 1) -> None:
         """Count finished steps."""

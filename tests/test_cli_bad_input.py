@@ -58,7 +58,7 @@ A, C, R = ("solve g.json --formulation " + letter for letter in "ACR")
 USAGE = {
     "": "the following arguments are required: COMMAND",
     "slove g.json": "there is no command 'slove'; did you mean solve?",
-    "xyz": "there is no command 'xyz'; known: info, solve, verify, compare, data, lab",
+    "xyz": "there is no command 'xyz'; known: info, solve, min-ii, verify, compare, data, lab",
     "--versoin": "COMMAND",
     "info": "required: GRAPH",
     "info g.json g.json": "unexpected argument 'g.json'; options begin with --",

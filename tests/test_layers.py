@@ -22,6 +22,7 @@ ROWS = (
     ("cli", "__main__"),
     ("compare",),
     ("views",),
+    ("min_ii",),
     ("solve",),
     ("result", "solvers"),
     ("verify", "run"),

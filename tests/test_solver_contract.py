@@ -16,7 +16,7 @@ import gaus_lab as gl
 from gaus_lab.datasets import add_recurrences, random_dag
 from gaus_lab.problem import PROBLEMS, Problem
 from gaus_lab.run import Solver
-from gaus_lab.solvers import SOLVERS, solver_class
+from gaus_lab.solvers import SOLVERS, solver_class, solver_named
 
 TABLE = Path(__file__).parents[1] / "datasets" / "optima.csv"
 ROWS = list(csv.DictReader(TABLE.read_text(encoding="utf-8").splitlines()))
@@ -147,7 +147,7 @@ FORMULATION = {"TC": "A", "RC": "R", "II": "C"}
 def test_every_result_is_legal_and_repeatable(name: str, case: str) -> None:
     graph, variant = case.split(": ")
     problem = variants(graphs()[graph])[variant]
-    result = check(problem, solver_class(name)())
+    result = check(problem, solver_named(name))
     if not (name in BLIND and problem.limits) and problem.formulation != "C":
         assert result.schedule is not None, result.reason
 
@@ -157,7 +157,7 @@ def test_every_result_is_legal_and_repeatable(name: str, case: str) -> None:
 )
 def test_no_result_beats_a_proven_optimum(name: str, case: str) -> None:
     problem, optimum = instance(OPTIMA[case]), int(OPTIMA[case]["optimum"])
-    result = check(problem, solver_class(name)())
+    result = check(problem, solver_named(name))
     if problem.formulation != "C":  # there the table holds the least ii, not an objective
         assert problem.bound() <= optimum
         assert result.objective is None or result.objective >= optimum
@@ -166,7 +166,7 @@ def test_no_result_beats_a_proven_optimum(name: str, case: str) -> None:
 @pytest.mark.fast
 @pytest.mark.parametrize("name", NAMES)
 def test_a_horizon_below_the_critical_path_is_infeasible(name: str) -> None:
-    solver = solver_class(name)()
+    solver = solver_named(name)
     graph = gl.Graph.build(["a", "b", "c", "d"], [("a", "b"), ("b", "c")])
     for formulation in sorted(solver.formulations):
         problem = PROBLEMS[formulation](graph, horizon=2)
@@ -181,7 +181,7 @@ def test_a_horizon_below_the_critical_path_is_infeasible(name: str) -> None:
 @pytest.mark.fast
 @pytest.mark.parametrize("name", NAMES)
 def test_an_operation_above_its_limit_is_infeasible(name: str) -> None:
-    solver = solver_class(name)()
+    solver = solver_named(name)
     graph = gl.Graph.build([{"name": "a", "weight": 3}, "b"])
     for formulation in sorted(solver.formulations):
         result = gl.solve(PROBLEMS[formulation](graph, horizon=9, limits={"op": 2}), solver, stop=STOP)
@@ -192,7 +192,7 @@ def test_an_operation_above_its_limit_is_infeasible(name: str) -> None:
 @pytest.mark.fast
 @pytest.mark.parametrize("name", NAMES)
 def test_a_formulation_that_is_not_supported_is_refused(name: str) -> None:
-    solver = solver_class(name)()
+    solver = solver_named(name)
     for formulation in sorted(set(PROBLEMS) - solver.formulations):
         with pytest.raises(gl.SolverError, match=f"does not support formulation {formulation}"):
             gl.solve(PROBLEMS[formulation](gl.Graph.build(["a"])), solver)
@@ -201,11 +201,11 @@ def test_a_formulation_that_is_not_supported_is_refused(name: str) -> None:
 @pytest.mark.fast
 @pytest.mark.parametrize("name", NAMES)
 def test_a_solver_is_a_frozen_documented_value(name: str) -> None:
-    solver = solver_class(name)()
+    solver = solver_named(name)
     assert isinstance(solver, Solver)
     assert dataclasses.is_dataclass(solver)
-    assert solver == solver_class(name)()
-    assert hash(solver) == hash(solver_class(name)())
+    assert solver == solver_named(name)
+    assert hash(solver) == hash(solver_named(name))
     assert re.search(r"eterministic|seed", type(solver).__doc__ or "")
     assert solver.formulations <= set(PROBLEMS)
     field = next(iter(dataclasses.fields(solver)), None)
@@ -217,7 +217,7 @@ def test_a_solver_is_a_frozen_documented_value(name: str) -> None:
 @pytest.mark.fast
 @pytest.mark.parametrize("name", NAMES)
 def test_no_time_still_gives_a_schedule(name: str) -> None:
-    solver = solver_class(name)()
+    solver = solver_named(name)
     for formulation in sorted(solver.formulations):
         problem = PROBLEMS[formulation](gl.load("hal"), horizon=9)
         result = gl.solve(problem, solver, stop=gl.MaxSeconds(0))

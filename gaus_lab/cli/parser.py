@@ -1,24 +1,27 @@
-"""The options of the command line, their values, and which of them go together."""
+"""The options of the command line, and which of them go together."""
 
 from __future__ import annotations
 
 import argparse
-import difflib
-import math
-import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any, NoReturn
 
-from gaus_lab.checks import MAX_INTEGER, integer, short
-from gaus_lab.errors import GausLabError
+from gaus_lab.checks import short
+from gaus_lab.cli.values import (
+    UsageError,
+    integer_from,
+    limit,
+    nearest,
+    one_of,
+    seconds,
+    solver_list,
+    stretch,
+)
 from gaus_lab.problem import PROBLEMS
 from gaus_lab.solvers import SOLVERS
 
-
-class UsageError(GausLabError):
-    """An option is unknown, malformed, or does not go with another."""
+__all__ = ["COMMANDS", "Command", "Parser", "UsageError", "nearest", "parse"]
 
 
 class Parser(argparse.ArgumentParser):
@@ -61,20 +64,9 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
         known.error(f"unexpected argument {short(unknown[0])}; {hint}")
     if options.command in ("solve", "compare"):
         _check_together(options)
+    if "limits" in options:
+        _check_limits(options)
     return options
-
-
-def nearest(word: str, known: Iterable[str]) -> str:
-    """Return a hint that names the words most like one, or all.
-
-    Examples
-    --------
-    >>> nearest("slove", ["solve", "info"])
-    'did you mean solve?'
-    """
-    known = list(known)
-    close = difflib.get_close_matches(word, known, n=2, cutoff=0.6)
-    return f"did you mean {' or '.join(close)}?" if close else f"known: {', '.join(known)}"
 
 
 def _parsers() -> tuple[Parser, dict[str, Parser]]:
@@ -117,14 +109,13 @@ def _solve_options(parser: Parser) -> None:
     _problem_options(parser)
     parser.add_argument(
         "--solver",
-        type=_one_of("solver", SOLVERS),
+        type=one_of("solver", SOLVERS),
         default="gaus",
         metavar="NAME",
         help=f"one of {', '.join(SOLVERS)} (default gaus)",
     )
     _run_options(parser)
-    parser.add_argument("--seed", type=_integer(0), default=0, metavar="N", help="random seed (default 0)")
-    parser.add_argument("-o", dest="output", metavar="FILE", help="write the result as JSON")
+    _seed_and_output(parser)
 
 
 def _compare_options(parser: Parser) -> None:
@@ -134,16 +125,18 @@ def _compare_options(parser: Parser) -> None:
     _problem_options(parser)
     parser.add_argument(
         "--solvers",
-        type=_solver_list,
+        type=solver_list,
         required=True,
         metavar="A,B,...",
         help=f"solvers, separated by commas: {', '.join(SOLVERS)}",
     )
     _run_options(parser)
     parser.add_argument(
-        "--seeds", type=_integer(1), default=1, metavar="N", help="seeds 0 to N - 1 (default 1)"
+        "--seeds", type=integer_from(1), default=1, metavar="N", help="seeds 0 to N - 1 (default 1)"
     )
-    parser.add_argument("--jobs", type=_integer(1), default=1, metavar="N", help="runs at a time (default 1)")
+    parser.add_argument(
+        "--jobs", type=integer_from(1), default=1, metavar="N", help="runs at a time (default 1)"
+    )
     parser.add_argument(
         "--markdown",
         action="store_true",
@@ -156,61 +149,91 @@ def _problem_options(parser: Parser) -> None:
     group = parser.add_argument_group("problem")
     group.add_argument(
         "--formulation",
-        type=_one_of("formulation", PROBLEMS),
+        type=one_of("formulation", PROBLEMS),
         metavar="|".join(PROBLEMS),
         help="A: weighted peak usage and communication; B: footprint; C: modulo footprint; R: makespan under limits",
     )
     horizon = group.add_mutually_exclusive_group()
     horizon.add_argument(
-        "--horizon", type=_integer(0), metavar="N", help="steps allowed (default: critical path)"
+        "--horizon", type=integer_from(0), metavar="N", help="steps allowed (default: critical path)"
     )
     horizon.add_argument(
         "--stretch",
-        type=_stretch,
+        type=stretch,
         metavar="X",
         help="horizon as a multiple of the critical path, rounded down",
     )
-    group.add_argument("--latency", type=_integer(0), metavar="N", help="latency of every operation, steps")
     group.add_argument(
-        "--ii", type=_integer(1), metavar="N", help="initiation interval (C only; default MII)"
+        "--latency", type=integer_from(0), metavar="N", help="latency of every operation, steps"
     )
     group.add_argument(
+        "--ii", type=integer_from(1), metavar="N", help="initiation interval (C only; default MII)"
+    )
+    _limit_option(group)
+    group.add_argument(
+        "--weights",
+        type=one_of("kind of weights", ["balanced"]),
+        metavar="balanced",
+        help="weights from the ASAP schedule (A only)",
+    )
+    group.add_argument(
+        "--resource-weight", type=integer_from(0), metavar="N", help="price of a unit (A only; default 1)"
+    )
+    group.add_argument(
+        "--communication-weight",
+        type=integer_from(0),
+        metavar="N",
+        help="price of a step boundary that an edge crosses (A only; default 0)",
+    )
+
+
+def _limit_option(parser: argparse._ActionsContainer) -> None:
+    parser.add_argument(
         "--limit",
-        type=_limit,
+        type=limit,
         action="append",
         default=[],
         metavar="TYPE=N",
         dest="limits",
         help="units of a type, beside the graph's own limits; may be repeated",
     )
-    group.add_argument(
-        "--weights",
-        type=_one_of("kind of weights", ["balanced"]),
-        metavar="balanced",
-        help="weights from the ASAP schedule (A only)",
-    )
-    group.add_argument(
-        "--resource-weight", type=_integer(0), metavar="N", help="price of a unit (A only; default 1)"
-    )
-    group.add_argument(
-        "--communication-weight",
-        type=_integer(0),
-        metavar="N",
-        help="price of a step boundary that an edge crosses (A only; default 0)",
-    )
 
 
 def _run_options(parser: Parser) -> None:
     parser.add_argument(
-        "--seconds", type=_seconds, default=10.0, metavar="S", help="time limit of a solver (default 10)"
+        "--seconds", type=seconds, default=10.0, metavar="S", help="time limit of a solver (default 10)"
     )
     parser.add_argument(
         "--device",
-        type=_one_of("device", ["auto", "cpu", "cuda"]),
+        type=one_of("device", ["auto", "cpu", "cuda"]),
         default="auto",
         metavar="auto|cpu|cuda",
         help="where a solver with tensors computes (default auto)",
     )
+
+
+def _min_ii_options(parser: Parser) -> None:
+    parser.add_argument("graph", metavar="GRAPH", help="graph file or name")
+    _limit_option(parser)
+    parser.add_argument(
+        "--solver",
+        type=one_of("solver", SOLVERS),
+        default="ims",
+        metavar="NAME",
+        help="a solver of formulation C (default ims); an exact one, such as cpsat, proves more",
+    )
+    parser.add_argument("--max-ii", type=integer_from(1), metavar="N", help="largest II to try")
+    parser.add_argument(
+        "--seconds", type=seconds, default=10.0, metavar="S", help="time limit at each II (default 10)"
+    )
+    _seed_and_output(parser)
+
+
+def _seed_and_output(parser: Parser) -> None:
+    parser.add_argument(
+        "--seed", type=integer_from(0), default=0, metavar="N", help="random seed (default 0)"
+    )
+    parser.add_argument("-o", dest="output", metavar="FILE", help="write the result as JSON")
 
 
 def _verify_options(parser: Parser) -> None:
@@ -221,7 +244,7 @@ def _verify_options(parser: Parser) -> None:
 def _data_options(parser: Parser) -> None:
     parser.add_argument(
         "action",
-        type=_one_of("action", ["list", "fetch", "path"]),
+        type=one_of("action", ["list", "fetch", "path"]),
         metavar="list|fetch|path",
         help="list all names; download a graph and print where it is; print the folder of downloads",
     )
@@ -236,74 +259,12 @@ def _lab_options(parser: Parser) -> None:
 COMMANDS = {
     "info": Command("info", "show what a graph says before it is scheduled", _info_options),
     "solve": Command("solving", "schedule a graph", _solve_options),
+    "min-ii": Command("minimum_ii", "find the smallest initiation interval of a loop", _min_ii_options),
     "verify": Command("judging", "judge a result file, from the starts alone", _verify_options),
     "compare": Command("comparing", "run several solvers on several graphs", _compare_options),
     "data": Command("data", "list and fetch the graphs that have names", _data_options),
     "lab": Command("lab", "open the tutorials in JupyterLab", _lab_options),
 }
-
-
-# ---- values ---------------------------------------------------------------------------------------------------
-
-
-def _integer(minimum: int) -> Callable[[str], int]:
-    def convert(text: str) -> int:
-        try:
-            return integer(text, "the value", minimum, UsageError)
-        except UsageError as error:
-            raise argparse.ArgumentTypeError(str(error)) from None
-
-    return convert
-
-
-def _one_of(what: str, known: Iterable[str]) -> Callable[[str], str]:
-    def convert(text: str) -> str:
-        if text not in known:
-            raise argparse.ArgumentTypeError(f"there is no {what} {short(text)}; {nearest(text, known)}")
-        return text
-
-    return convert
-
-
-def _solver_list(text: str) -> list[str]:
-    names = [_one_of("solver", SOLVERS)(name.strip()) for name in text.split(",")]
-    twice = next((name for name in names if names.count(name) > 1), None)
-    if twice is not None:
-        raise argparse.ArgumentTypeError(f"solver {twice} is there twice")
-    return names
-
-
-def _decimal(text: str, what: str) -> Fraction:
-    """Return a decimal number exactly: 1.1 as 11/10."""
-    if len(text) > 40 or not re.fullmatch(r"([0-9]+\.?[0-9]*|\.[0-9]+)", text):
-        raise argparse.ArgumentTypeError(f"{what}, got {short(text)}")
-    return Fraction(text)
-
-
-def _stretch(text: str) -> Fraction:
-    rule = "the value must be a decimal number >= 1, such as 1.5"
-    value = _decimal(text, rule)
-    if value < 1:
-        raise argparse.ArgumentTypeError(f"{rule}, got {text}: nothing fits in less than the critical path")
-    return value
-
-
-def _seconds(text: str) -> float:
-    rule = "the value must be a number of seconds >= 0"
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
-    if not 0 <= value <= MAX_INTEGER:
-        raise argparse.ArgumentTypeError(f"{rule}, got {short(text)}")
-    return value
-
-
-def _limit(text: str) -> tuple[str, int]:
-    name, equals, units = text.rpartition("=")
-    if not equals or not name:
-        raise argparse.ArgumentTypeError(f"the value must be TYPE=N, such as MUL=2, got {short(text)}")
-    return name, _integer(0)(units)
 
 
 # ---- options that go together ---------------------------------------------------------------------------------
@@ -328,6 +289,9 @@ def _check_together(options: Any) -> None:
         raise UsageError(f"--weights balanced sets both weights; leave {prices[1]} out")
     if options.ii is not None and letter != "C":
         raise UsageError(f"--ii is for formulation C; in formulation {letter} iterations do not overlap")
+
+
+def _check_limits(options: Any) -> None:
     names = [name for name, _ in options.limits]
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:

@@ -13,7 +13,7 @@ from gaus_lab.errors import ProblemError
 from gaus_lab.graph import Graph
 from gaus_lab.problem import PROBLEMS, Problem
 from gaus_lab.run import Solver
-from gaus_lab.solvers import SOLVERS, solver_class
+from gaus_lab.solvers import SOLVERS, solver_class, solver_named
 
 
 def problem_of(options: Namespace, graph: Graph) -> Problem:
@@ -72,7 +72,7 @@ def solver_of(name: str, formulation: str, device: str, strict: bool = True) -> 
         raise UsageError(
             f"solver {name} does not support formulation {formulation}; those that do: {', '.join(fitting)}"
         )
-    made: Solver = solver()
+    made = solver_named(name)
     if hasattr(made, "device"):
         return dataclasses.replace(made, device=device)  # type: ignore[type-var]
     if device == "cuda" and strict:

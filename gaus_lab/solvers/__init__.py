@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from importlib import import_module
+from typing import Any
 
 from gaus_lab.errors import SolverError
 from gaus_lab.run import Solver
@@ -16,9 +17,30 @@ SOLVERS: dict[str, tuple[str, str]] = {
     "list": ("list_scheduling", "ListScheduling"),
     "force": ("force_directed", "ForceDirected"),
     "ims": ("iterative_modulo", "IterativeModulo"),
+    "local": ("local_search", "LocalSearch"),
     "cpsat": ("cp_sat", "CpSat"),
     "milp": ("milp", "Milp"),
 }
+
+
+#: Settings that a name stands for, where they are not the defaults of its class.
+SETTINGS: dict[str, dict[str, Any]] = {"gaus-plain": {"refine": 0.0}}
+
+
+def solver_named(name: str) -> Solver:
+    """Return the solver with a name, with the settings that it stands for.
+
+    Raises
+    ------
+    SolverError
+        Lists the known names.
+
+    Examples
+    --------
+    >>> solver_named("gaus-plain").name
+    'gaus-plain'
+    """
+    return solver_class(name)(**SETTINGS.get(name, {}))
 
 
 def solver_class(name: str) -> type[Solver]:

@@ -84,6 +84,7 @@ class CpSat:
         if run.stopped:
             return
         from gaus_lab.solvers import cp_sat_model as build
+        from gaus_lab.solvers.cp_sat_terms import CpModel
 
         slots = problem.graph.n_ops * (problem.interval or 0)
         if slots > MAX_SLOTS:
@@ -91,7 +92,7 @@ class CpSat:
                 f"CP-SAT would need {slots} literals for {problem.graph.n_ops} operations at II {problem.interval}, "
                 f"at most {MAX_SLOTS} are allowed; use another solver or a coarser unit of time"
             )
-        model = build.CpModel(windows)
+        model = CpModel(windows)
         for part in (build.add_variables, build.add_constraints, build.add_objective):
             part(model)
             if run.stopped:

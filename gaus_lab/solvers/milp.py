@@ -58,7 +58,7 @@ class Milp:
     >>> problem = gl.FootprintProblem(gl.load("hal"), horizon=7)
     >>> result = gl.solve(problem, Milp())
     >>> result.objective, result.status
-    (4, <Status.OPTIMAL: 'optimal'>)
+    (2, <Status.OPTIMAL: 'optimal'>)
     """
 
     threads: int = 1

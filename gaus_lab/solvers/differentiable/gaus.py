@@ -22,6 +22,8 @@ from gaus_lab.solvers.differentiable.legal_candidates import Candidates
 from gaus_lab.solvers.differentiable.objective import expected_objective
 from gaus_lab.solvers.differentiable.state import INITIAL_SPREAD, State
 from gaus_lab.solvers.differentiable.terms import EdgeTensors, precedence_excess
+from gaus_lab.solvers.moves import Refinement
+from gaus_lab.solvers.time_windows import TimeWindows
 
 IntArray = NDArray[np.int64]
 
@@ -29,6 +31,10 @@ IntArray = NDArray[np.int64]
 MAX_CELLS = 2**26
 #: With ``device="auto"`` a GPU is used from this many operations on; below, launching kernels costs more.
 MIN_OPS_FOR_GPU = 5_000
+#: First temperature of the refinement by formulation, as a share of the mean rise: peaks are flatter than prices.
+REFINE_HEAT = {"A": 0.3, "B": 1.0, "C": 1.0}
+#: Blocks of moves of the refinement in a run without limits.
+REFINE_BLOCKS = 300
 #: Rounds without a time limit, if none are asked for.
 DEFAULT_ROUNDS = 4
 #: Smallest smooth-peak temperature at the begin and the end of a round, as a share of the even usage.
@@ -73,6 +79,9 @@ class GauS:
     legalize_every, press_every, update_every : int >= 1, steps
         Between two legalisations, two that press peaks down too, and two updates of the multipliers.
     device : ``"auto"``, ``"cpu"`` or ``"cuda"``
+    refine : float >= 0 and < 1
+        Share of the time (or steps) that goes to a local search from the best schedule (`moves.Refinement`). With 0 the
+        solver is GauS as the paper has it; then its name in results is ``gaus-plain``.
     threads : int >= 1
         CPU threads of torch during the run. One is nearly as fast as two, and threads that wait for one another stall
         where the machine has other work.
@@ -111,8 +120,8 @@ class GauS:
     update_every: int = 10
     device: str = "auto"
     threads: int = 1
+    refine: float = 0.5
 
-    name: ClassVar[str] = "gaus"
     formulations: ClassVar[frozenset[str]] = frozenset("AB")
 
     def __post_init__(self) -> None:
@@ -128,8 +137,15 @@ class GauS:
             if number(getattr(self, key), key, 0, SolverError) == 0:
                 raise SolverError(f"{key} must be > 0, got 0")
         number(self.jitter, "jitter", 0, SolverError)
+        if not 0 <= number(self.refine, "refine", 0, SolverError) < 1:
+            raise SolverError(f"refine must be a share of the run, >= 0 and < 1, got {short(self.refine)}")
         if self.device not in ("auto", "cpu", "cuda"):
             raise SolverError(f"device must be 'auto', 'cpu' or 'cuda', got {short(self.device)}")
+
+    @property
+    def name(self) -> str:
+        """``gaus``, or ``gaus-plain`` where no local search follows."""
+        return "gaus" if self.refine else "gaus-plain"
 
     # ---- stepping -----------------------------------------------------------------------------------------
 
@@ -206,8 +222,10 @@ class GauS:
 
     def run(self, problem: Problem, run: Run) -> None:
         """Offer ASAP and ALAP, then round after round the legalised means, until a stop criterion is reached."""
-        with _torch_threads(self.threads):
+        with _torch_threads(self.threads), run.part(1 - self.refine):
             self._run(problem, run)
+        if self.refine and run.best_start is not None and not run.stopped:
+            Refinement(heat=REFINE_HEAT[problem.formulation]).search(TimeWindows.of(problem), run, REFINE_BLOCKS)
 
     def _run(self, problem: Problem, run: Run) -> None:
         early, late = _windows(problem)
