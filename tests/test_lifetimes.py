@@ -13,8 +13,8 @@ import gaus_lab as gl
 from gaus_lab.analysis import alap, asap
 from gaus_lab.graph import Graph
 from gaus_lab.schedule import Schedule
-from gaus_lab.solvers.differentiable.lifetimes import LifetimeWindows, consumer_pairs
-from gaus_lab.solvers.differentiable.terms import liveness
+from gaus_lab.solvers.differentiable.lifetimes import LifetimeWindows
+from gaus_lab.solvers.differentiable.terms import liveness, value_uses
 
 CPU = torch.device("cpu")
 FORK = Graph.build(
@@ -38,7 +38,7 @@ def exact(graph: Graph, start: np.ndarray, horizon: int, hold: bool) -> list[int
     """Return live bits by boundary from the definition, value by value."""
     live = [0] * horizon
     for u in range(graph.n_ops):
-        uses = [int(start[v]) for src, v in consumer_pairs(graph).tolist() if src == u]
+        uses = [int(start[v]) for src, v, _ in zip(*value_uses(graph), strict=True) if src == u]
         death = max(uses) if uses else horizon if hold else 0
         for d in range(int(start[u]) + max(int(graph.latency[u]) - 1, 0), death):
             live[d] += int(graph.bits[u])

@@ -9,13 +9,13 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from gaus_lab.solvers.differentiable.gaussian import density
+from gaus_lab.solvers.differentiable.families import GAUSSIAN, Family
 
 IntArray = NDArray[np.int64]
 
 #: A window reaches this many deviations to either side; the mass beyond counts in the window's last steps.
 REACH = 3.0
-#: Deviations at which the normal CDF is 1 and its density 0 in any precision.
+#: Deviations at which nothing is left of a start; a rest of Cauchy's goes to the last step of its window.
 FAR = 1e3
 
 
@@ -52,6 +52,7 @@ class UsageWindows:
     max_sigma : float, steps
         Largest deviation that will be passed.
     device, dtype : of the tensors that will be passed
+    family : Family
 
     Notes
     -----
@@ -71,7 +72,9 @@ class UsageWindows:
         max_sigma: float,
         device: torch.device,
         dtype: torch.dtype = torch.float32,
+        family: Family = GAUSSIAN,
     ) -> None:
+        self.family = family
         self.shape = (n_resources, horizon + int(occupancy.max(initial=1)))
         self.unit_occupancy = bool((occupancy == 1).all())
         steps = np.minimum(late - early + 1, 2 * int(np.ceil(REACH * max_sigma)) + 1)
@@ -154,7 +157,7 @@ class _Changes(torch.autograd.Function):
         saved = []
         for bucket in windows.buckets:
             cell, z = _place(bucket, mu, sigma)
-            below = torch.special.ndtr(z)
+            below = windows.family.cdf(z)
             share = torch.diff(
                 below, dim=1, prepend=torch.zeros_like(z[:, :1]), append=torch.ones_like(z[:, :1])
             )
@@ -177,7 +180,7 @@ class _Changes(torch.autograd.Function):
             if not ctx.windows.unit_occupancy:
                 value = value - grad[cell + bucket.occupancy]
             # d share / d mu telescopes: only differences of neighbouring cells meet the density at an edge.
-            pull = torch.diff(value, dim=1) * density(z)
+            pull = torch.diff(value, dim=1) * ctx.windows.family.density(z)
             scale = bucket.weight[:, 0] / sigma[bucket.ops]
             to_mu[bucket.ops] = pull.sum(1) * scale
             to_sigma[bucket.ops] = (pull * z).sum(1) * scale
