@@ -16,8 +16,8 @@ from gaus_lab.constraints import precedence
 from gaus_lab.graph import Graph
 from gaus_lab.problem import ResourceProblem
 from gaus_lab.schedule import Schedule
-from gaus_lab.solvers.differentiable.legal_candidates import Candidates
-from gaus_lab.solvers.differentiable.legalize import AcyclicLegalizer, round_starts
+from gaus_lab.solvers.differentiable.legal_candidates import PressedCandidates
+from gaus_lab.solvers.differentiable.legalize import Legalizer, round_starts
 
 
 def test_rounding_is_to_the_nearest() -> None:
@@ -26,7 +26,7 @@ def test_rounding_is_to_the_nearest() -> None:
 
 def test_both_directions_of_the_pass() -> None:
     graph = Graph.build(["a", "b", "c"], [("a", "b"), ("b", "c")])
-    legalize = AcyclicLegalizer(graph, asap(graph), alap(graph, 6))
+    legalize = Legalizer(graph, asap(graph), alap(graph, 6))
     pushed, pulled = legalize([3.0, 2.0, 4.0])
     assert pushed.tolist() == [3, 4, 5]
     assert pulled.tolist() == [1, 2, 4]
@@ -38,7 +38,7 @@ def test_every_candidate_is_legal_in_time(graph: Graph, slack: int, seed: int) -
     steps = int((asap(graph) + graph.span).max(initial=0)) + slack
     problem = ResourceProblem(graph, horizon=steps, limits={})
     mu = np.random.default_rng(seed).uniform(-3, steps + 3, graph.n_ops)
-    for start in Candidates(problem, asap(graph), alap(graph, steps))(mu):
+    for start in PressedCandidates(problem, asap(graph), alap(graph, steps))(mu):
         schedule = Schedule(graph, start)
         assert precedence(schedule) == [] and horizon_violations(schedule, steps) == []
 
@@ -46,7 +46,7 @@ def test_every_candidate_is_legal_in_time(graph: Graph, slack: int, seed: int) -
 def test_pressing_spreads_equal_operations() -> None:
     graph = Graph.build([f"x{i}" for i in range(12)])
     problem = ResourceProblem(graph, horizon=4)
-    candidates = list(Candidates(problem, asap(graph), alap(graph, 4))(np.zeros(12)))
+    candidates = list(PressedCandidates(problem, asap(graph), alap(graph, 4))(np.zeros(12)))
     peaks = [Schedule(graph, start).peak_usage["op"] for start in candidates]
     assert peaks[0] == 12 and min(peaks) == 3
 
@@ -56,14 +56,14 @@ def test_pressing_works_backwards_too() -> None:
     graph = Graph.build(ops)
     problem = ResourceProblem(graph, horizon=6)
     late = alap(graph, 6)
-    peaks = [Schedule(graph, s).peak_usage["op"] for s in Candidates(problem, asap(graph), late)(late)]
+    peaks = [Schedule(graph, s).peak_usage["op"] for s in PressedCandidates(problem, asap(graph), late)(late)]
     assert min(peaks) == 2
 
 
 def test_limits_are_met_where_the_repair_can() -> None:
     graph = Graph.build([f"x{i}" for i in range(9)], limits={"op": 3})
     problem = ResourceProblem(graph, horizon=3)
-    found = list(Candidates(problem, asap(graph), alap(graph, 3))(np.zeros(9), press=None))
+    found = list(PressedCandidates(problem, asap(graph), alap(graph, 3))(np.zeros(9), press=None))
     assert any(not problem.violations(problem.schedule(start)) for start in found)
 
 
@@ -74,6 +74,6 @@ def test_chains_within_a_step(latency: int) -> None:
     problem = ResourceProblem(graph, horizon=5)
     peaks = [
         Schedule(graph, s).peak_usage["op"]
-        for s in Candidates(problem, asap(graph), alap(graph, 5))(np.zeros(5))
+        for s in PressedCandidates(problem, asap(graph), alap(graph, 5))(np.zeros(5))
     ]
     assert min(peaks) == 1

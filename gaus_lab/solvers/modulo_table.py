@@ -176,7 +176,7 @@ def blocked_at(loop: Loop, table: Table, op: int, step: int) -> int:
 
 
 @njit(cache=True)
-def _place(loop: Loop, table: Table, op: int, first: int, last: int) -> int:
+def first_free(loop: Loop, table: Table, op: int, first: int, last: int) -> int:
     """Return the first step in [first, last] at which the slots of `op` are free, `NOWHERE` if there is none."""
     row, ii = loop.row[op], loop.ii
     step = first
@@ -274,7 +274,7 @@ def window(loop: Loop, table: Table, op: int) -> tuple[int, int]:
 
 
 @njit(cache=True)
-def _evict(loop: Loop, table: Table, op: int, step: int) -> None:
+def evict(loop: Loop, table: Table, op: int, step: int) -> None:
     """Remove all that `op` at `step` cannot stand beside."""
     for k in range(loop.in_offset[op], loop.in_offset[op + 1]):
         other = loop.in_op[k]
@@ -306,13 +306,13 @@ def place_all(loop: Loop, table: Table, budget: int) -> bool:
         op = tree_first(table.queue)
         first, last = window(loop, table, op)
         around = first + loop.ii - 1
-        step = _place(loop, table, op, first, min(last, around))
+        step = first_free(loop, table, op, first, min(last, around))
         if step == NOWHERE:  # at the cost of consumers only
-            step = _place(loop, table, op, first, min(loop.late[op], around))
+            step = first_free(loop, table, op, first, min(loop.late[op], around))
         if step == NOWHERE:  # later than the last time, so that two do not evict each other forever
             step = max(first, table.last[op] + 1)
             if step > loop.late[op]:
                 step = loop.early[op]
-        _evict(loop, table, op, step)
+        evict(loop, table, op, step)
         put(loop, table, op, step)
     return bool(table.queue[1] == np.inf)

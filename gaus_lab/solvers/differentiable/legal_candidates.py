@@ -3,19 +3,103 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gaus_lab.problem import Problem
+from gaus_lab.problem import ModuloProblem, Problem
 from gaus_lab.solvers.differentiable.capacity import UNLIMITED, CapacityRepair
-from gaus_lab.solvers.differentiable.legalize import AcyclicLegalizer
+from gaus_lab.solvers.differentiable.legalize import Legalizer
+from gaus_lab.solvers.list_pass import ListPass, rank_by
+from gaus_lab.solvers.modulo_placement import ModuloPlacement
 
 IntArray = NDArray[np.int64]
 
 
-class Candidates:
+class Candidates(Protocol):
+    """Makes integer schedules from a vector of means."""
+
+    def __call__(self, mu: NDArray[Any], press: float | None = 0.0) -> Iterator[IntArray]:
+        """Yield schedules legal in time, and under the limits where the repair succeeds.
+
+        Parameters
+        ----------
+        mu : array of shape (n_ops,), steps
+        press : float or None
+            How thorough to be: share of a peak to which a bisection is carried, 0 to the last unit; None for the
+            cheapest candidates.
+        """
+
+
+def candidates_of(problem: Problem, early: IntArray, late: IntArray) -> Candidates:
+    """Return what makes the candidates of a formulation."""
+    if isinstance(problem, ModuloProblem):
+        return ModuloCandidates(problem, early, late)
+    if problem.formulation == "R":
+        return MakespanCandidates(problem)
+    return PressedCandidates(problem, early, late)
+
+
+class ModuloCandidates:
+    """For loops: the fixed point of the dependences, then the closest free slots of a modulo reservation table.
+
+    Where the means leave no way into the slots, attempts of iterative modulo scheduling are among the candidates:
+    slots are a puzzle that rounding does not solve.
+
+    Parameters
+    ----------
+    problem : ModuloProblem
+    early, late : int arrays of shape (n_ops,), steps
+    """
+
+    def __init__(self, problem: ModuloProblem, early: IntArray, late: IntArray) -> None:
+        self._legalize = Legalizer(problem.graph, early, late, problem.ii)
+        self.placement = ModuloPlacement(problem, np.random.default_rng(0))
+        self._attempts = 0
+
+    def __call__(self, mu: NDArray[Any], press: float | None = 0.0) -> Iterator[IntArray]:
+        """Yield schedules; see `Candidates`."""
+        for start in self._legalize(mu):
+            if not self.placement.limited or not self.placement.table_fits:
+                yield start
+                continue
+            placed = self.placement.near(start)
+            if placed is None:
+                placed = self.placement.attempt(self._attempts)
+                self._attempts += 1
+            if placed is not None:
+                yield placed
+
+
+class MakespanCandidates:
+    """For makespans under limits: list scheduling in the order of the means, and back and forth from there.
+
+    Parameters
+    ----------
+    problem : Problem
+    """
+
+    def __init__(self, problem: Problem) -> None:
+        graph, limits = problem.graph, problem.limits or {}
+        self._forwards, self._backwards = ListPass(graph), ListPass(graph, backwards=True)
+        self._occupancy = graph.occupancy
+        self._caps = np.array([limits.get(r, UNLIMITED) for r in graph.resources], dtype=np.int64)
+
+    def __call__(self, mu: NDArray[Any], press: float | None = 0.0) -> Iterator[IntArray]:
+        """Yield schedules; see `Candidates`."""
+        start, _ = self._forwards(rank_by(mu), self._caps)
+        yield start
+        last, _ = self._backwards(rank_by(-(mu + self._occupancy)), self._caps)
+        yield last
+        if press is not None:
+            yield self._forwards(rank_by(last), self._caps)[0]
+            last, _ = self._backwards(rank_by(-(start + self._occupancy)), self._caps)
+            yield last
+            yield self._forwards(rank_by(last), self._caps)[0]
+
+
+class PressedCandidates:
     """Makes the integer schedules that GauS offers from a vector of means.
 
     Both directions of the time pass; each also with its peaks pressed down, by bisection between the even usage and
@@ -32,7 +116,7 @@ class Candidates:
     def __init__(self, problem: Problem, early: IntArray, late: IntArray) -> None:
         graph, limits = problem.graph, problem.limits or {}
         self._graph = graph
-        self._legalize = AcyclicLegalizer(graph, early, late)
+        self._legalize = Legalizer(graph, early, late)
         self._repairs = [CapacityRepair(graph, early, late, backwards) for backwards in (False, True)]
         self._limits = np.array([limits.get(r, UNLIMITED) for r in graph.resources], dtype=np.int64)
         self._presses = problem.formulation == "A"  # elsewhere lower usage is worth nothing
@@ -46,14 +130,7 @@ class Candidates:
         self._even = np.minimum(np.ceil(work / steps), UNLIMITED).astype(np.int64)
 
     def __call__(self, mu: NDArray[Any], press: float | None = 0.0) -> Iterator[IntArray]:
-        """Yield schedules legal in time, and under the limits where the repair succeeds.
-
-        Parameters
-        ----------
-        mu : array of shape (n_ops,), steps
-        press : float or None
-            Share of a peak to which the bisection is carried; 0 to the last unit, None leaves the peaks alone.
-        """
+        """Yield schedules; see `Candidates`."""
         # What was pushed late has room before it, and the other way round.
         for start, repair in zip(self._legalize(mu), self._repairs[::-1], strict=True):
             if not self._limited:

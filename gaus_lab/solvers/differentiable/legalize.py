@@ -9,6 +9,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from gaus_lab.graph import Graph
+from gaus_lab.solvers.differentiable.terms import counting_edges
 
 IntArray = NDArray[np.int64]
 
@@ -24,49 +25,66 @@ def round_starts(values: Any) -> IntArray:
     return np.rint(np.asarray(values, dtype=np.float64)).astype(np.int64)
 
 
-class AcyclicLegalizer:
-    """Rounds, clips to [ASAP, ALAP] and repairs the dependences of distance 0 in one topological pass.
+class Legalizer:
+    """Rounds, clips to [ASAP, ALAP] and repairs the dependences.
 
-    Since every value stays within its window, the result is legal in time by construction: an operation pushed
-    behind its latest producer starts no later than its own ALAP. Cost O(n + m).
+    Of a straight line in one topological pass, O(n + m). Of a loop pass after pass over all edges, back edges
+    included, until nothing moves. Since the windows themselves keep all dependences, an operation that is pushed
+    behind its latest producer starts no later than its own ALAP: the passes end, after n of them at the latest, and
+    the result is legal in time by construction.
 
     Parameters
     ----------
     graph : Graph
     early, late : int arrays of shape (n_ops,), steps
-        ASAP and ALAP.
+        ASAP and ALAP, at `ii` if there is one.
+    ii : int, steps, optional
 
     References
     ----------
-    Cai et al., arXiv 2602.20427, the legalisation pass.
+    Cai et al., arXiv 2602.20427, the legalisation pass and its fixed point for loops.
     """
 
-    def __init__(self, graph: Graph, early: IntArray, late: IntArray) -> None:
+    def __init__(self, graph: Graph, early: IntArray, late: IntArray, ii: int | None = None) -> None:
         self.early, self.late = early, late
+        self._passes = 1 if ii is None else max(graph.n_ops, 1)
         place = np.empty(graph.n_ops, dtype=np.int64)
         place[graph.order] = np.arange(graph.n_ops)
-        edges = np.flatnonzero(graph.distance == 0)
-        forward = edges[np.argsort(place[graph.src[edges]], kind="stable")]
-        backward = edges[np.argsort(-place[graph.dst[edges]], kind="stable")]
-        self._forward = (graph.src[forward], graph.dst[forward], graph.lag[forward])
-        self._backward = (graph.dst[backward], graph.src[backward], -graph.lag[backward])
+        edges, lag = counting_edges(graph, ii, int(late.max(initial=0)) + 1)
+        src, dst, carried = graph.src[edges], graph.dst[edges], graph.distance[edges] > 0
+        forward = np.lexsort((place[src], carried))
+        backward = np.lexsort((-place[dst], carried))
+        self._forward = (src[forward], dst[forward], lag[forward])
+        self._backward = (dst[backward], src[backward], -lag[backward])
 
     def __call__(self, mu: Any) -> tuple[IntArray, IntArray]:
         """Return two legal starts: one that pushes late what is in the way, and one that pulls it early."""
         start = np.clip(round_starts(mu), self.early, self.late)
         pushed, pulled = start.copy(), start
-        _push(*self._forward, pushed)
-        _pull(*self._backward, pulled)
+        for _ in range(self._passes):
+            if not _push(*self._forward, pushed):
+                break
+        for _ in range(self._passes):
+            if not _pull(*self._backward, pulled):
+                break
         return pushed, pulled
 
 
 @njit(cache=True)
-def _push(tail: IntArray, head: IntArray, lag: IntArray, start: IntArray) -> None:
+def _push(tail: IntArray, head: IntArray, lag: IntArray, start: IntArray) -> bool:
+    moved = False
     for e in range(len(tail)):
-        start[head[e]] = max(start[head[e]], start[tail[e]] + lag[e])
+        least = start[tail[e]] + lag[e]
+        if start[head[e]] < least:
+            start[head[e]], moved = least, True
+    return moved
 
 
 @njit(cache=True)
-def _pull(tail: IntArray, head: IntArray, lag: IntArray, start: IntArray) -> None:
+def _pull(tail: IntArray, head: IntArray, lag: IntArray, start: IntArray) -> bool:
+    moved = False
     for e in range(len(tail)):
-        start[head[e]] = min(start[head[e]], start[tail[e]] + lag[e])
+        most = start[tail[e]] + lag[e]
+        if start[head[e]] > most:
+            start[head[e]], moved = most, True
+    return moved
