@@ -225,7 +225,9 @@ class GauS:
         with _torch_threads(self.threads), run.part(1 - self.refine):
             self._run(problem, run)
         if self.refine and run.best_start is not None and not run.stopped:
-            Refinement(heat=REFINE_HEAT[problem.formulation]).search(TimeWindows.of(problem), run, REFINE_BLOCKS)
+            Refinement(heat=REFINE_HEAT[problem.formulation]).search(
+                TimeWindows.of(problem), run, REFINE_BLOCKS
+            )
 
     def _run(self, problem: Problem, run: Run) -> None:
         early, late = _windows(problem)

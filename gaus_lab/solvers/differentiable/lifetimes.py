@@ -78,8 +78,9 @@ class LifetimeWindows:
         delay = np.maximum(graph.latency - 1, 0)
         self._ii, self._horizon = ii, horizon
         uses, turns = _without_turns(_all_uses(graph, ii, delay), early, ii)
-        last_use = int((late[uses.user] + uses.shift).max(initial=0)) if ii is not None else 0
-        steps = max(horizon, last_use + 1)
+        steps = horizon
+        if ii is not None:
+            steps = max(horizon, int((late[uses.user] + uses.shift).max(initial=0)) + 1)
         fan_out = np.bincount(uses.value, minlength=graph.n_ops)
         born = np.where((fan_out > 0) | hold_outputs, graph.bits, 0)
         alone = (fan_out[uses.value] == 1) & (uses.shift == 0)
