@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -12,25 +11,29 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from gaus_lab.analysis import alap, asap
 from gaus_lab.checks import integer, number, short
 from gaus_lab.errors import SolverError
 from gaus_lab.problem import Problem
 from gaus_lab.run import Run
+from gaus_lab.solvers.differentiable.devices import device_for, torch_threads
+from gaus_lab.solvers.differentiable.families import family_named
 from gaus_lab.solvers.differentiable.lagrangian import Multipliers
-from gaus_lab.solvers.differentiable.legal_candidates import Candidates
-from gaus_lab.solvers.differentiable.objective import expected_objective
+from gaus_lab.solvers.differentiable.legal_candidates import candidates_of
+from gaus_lab.solvers.differentiable.objective import ExpectedResourceObjective, expected_objective
+from gaus_lab.solvers.differentiable.start_windows import (
+    MAX_CELLS,
+    first_means,
+    list_schedule,
+    start_windows,
+)
 from gaus_lab.solvers.differentiable.state import INITIAL_SPREAD, State
-from gaus_lab.solvers.differentiable.terms import EdgeTensors, precedence_excess
+from gaus_lab.solvers.differentiable.terms import EdgeTensors, precedence_by_pairs, precedence_excess
+from gaus_lab.solvers.differentiable.usage import ExpectedOveruse, ExpectedUsage
 from gaus_lab.solvers.moves import Refinement
 from gaus_lab.solvers.time_windows import TimeWindows
 
 IntArray = NDArray[np.int64]
 
-#: Cells of usage (resources x steps) above which a time grid does not fit; choose a coarser unit of time.
-MAX_CELLS = 2**26
-#: With ``device="auto"`` a GPU is used from this many operations on; below, launching kernels costs more.
-MIN_OPS_FOR_GPU = 5_000
 #: First temperature of the refinement by formulation, as a share of the mean rise: peaks are flatter than prices.
 REFINE_HEAT = {"A": 0.3, "B": 1.0, "C": 1.0}
 #: Blocks of moves of the refinement in a run without limits.
@@ -41,18 +44,26 @@ DEFAULT_ROUNDS = 4
 _SHARPNESS = (0.1, 0.02)
 #: Learning rate of the spread, which is a logit and not a number of steps.
 _SPREAD_RATE = 0.02
+_CHOICES = {
+    "device": ("auto", "cpu", "cuda"),
+    "start": ("middle", "asap", "alap", "list"),
+    "violation": ("excess", "pairs"),
+}
 #: Largest penalty, in units of the objective's change per step.
 _RHO_LIMIT = 1e3
 
 
 @dataclass(frozen=True)
 class GauS:
-    """GauS for formulations A and B: 2n parameters, Adam, one multiplier an edge, legalisation, rounds.
+    """GauS for all formulations: 2n parameters, Adam, one multiplier an edge, legalisation, rounds.
 
     Minimises the expected objective over means mu and deviations sigma of Gaussian start times. A cap on sigma, the
     learning rate and the temperature of the smooth peak fall geometrically within a round; every few steps mu is
     rounded and legalised, and the best schedule kept. Each round is `growth` times longer than the one before,
-    begins at the best schedule so far and keeps the multipliers.
+    begins at the best schedule so far and keeps the multipliers. Limits have a multiplier in each step or slot, too; a
+    repair that respects them follows the legalisation. Of a loop (C) all edges count, and usage and liveness are folded
+    modulo the II. For the makespan (R) means are the order of list scheduling, and every round looks for a schedule
+    shorter than the best so far; there no local search follows.
 
     Heuristic: proves nothing. The same seed gives the same schedule on a CPU, unless a time limit ends the run; on
     a GPU sums may be added in another order. Fails only where limits leave no room for the repair. Time a step is
@@ -78,6 +89,13 @@ class GauS:
         Each round begins with twice the rho of the one before.
     legalize_every, press_every, update_every : int >= 1, steps
         Between two legalisations, two that press peaks down too, and two updates of the multipliers.
+    start : ``"middle"``, ``"asap"``, ``"alap"`` or ``"list"``
+        Means of the first round: the middle of [ASAP, ALAP], an end of it, or a list schedule.
+    family : ``"gaussian"``, ``"logistic"``, ``"laplace"`` or ``"cauchy"``
+        Distribution of the starts; see `families`.
+    violation : ``"excess"`` or ``"pairs"``
+        Expected violation of a dependence: `terms.precedence_excess`, or the paper's sum over pairs of steps,
+        `terms.precedence_by_pairs`, at the cost of (n + m) x horizon.
     device : ``"auto"``, ``"cpu"`` or ``"cuda"``
     refine : float >= 0 and < 1
         Share of the time (or steps) that goes to a local search from the best schedule (`moves.Refinement`). With 0 the
@@ -118,11 +136,14 @@ class GauS:
     legalize_every: int = 10
     press_every: int = 50
     update_every: int = 10
+    start: str = "middle"
+    family: str = "gaussian"
+    violation: str = "excess"
     device: str = "auto"
     threads: int = 1
     refine: float = 0.5
 
-    formulations: ClassVar[frozenset[str]] = frozenset("AB")
+    formulations: ClassVar[frozenset[str]] = frozenset("ABCR")
 
     def __post_init__(self) -> None:
         for key in ("first_round", "legalize_every", "press_every", "update_every", "threads"):
@@ -139,8 +160,11 @@ class GauS:
         number(self.jitter, "jitter", 0, SolverError)
         if not 0 <= number(self.refine, "refine", 0, SolverError) < 1:
             raise SolverError(f"refine must be a share of the run, >= 0 and < 1, got {short(self.refine)}")
-        if self.device not in ("auto", "cpu", "cuda"):
-            raise SolverError(f"device must be 'auto', 'cpu' or 'cuda', got {short(self.device)}")
+        for key, choices in _CHOICES.items():
+            if getattr(self, key) not in choices:
+                listed = ", ".join(map(repr, choices[:-1])) + f" or {choices[-1]!r}"
+                raise SolverError(f"{key} must be {listed}, got {short(getattr(self, key))}")
+        family_named(self.family)
 
     @property
     def name(self) -> str:
@@ -149,35 +173,66 @@ class GauS:
 
     # ---- stepping -----------------------------------------------------------------------------------------
 
-    def init(self, problem: Problem, seed: int = 0) -> State:
-        """Return the state before the first step: mu in the middle of [ASAP, ALAP], plus jitter."""
-        graph = problem.graph
-        early, late = _windows(problem)
-        device = self._device(graph.n_ops)
+    def init(self, problem: Problem, seed: int = 0, makespan: int | None = None) -> State:
+        """Return the state before the first step: mu in the middle of [ASAP, ALAP] (see `start`), plus jitter.
+
+        Parameters
+        ----------
+        problem : Problem
+        seed : int
+        makespan : int, steps, optional
+            Only schedules up to this makespan are of interest; by default, for a problem without a horizon, that of a
+            list schedule.
+        """
+        graph, family = problem.graph, family_named(self.family)
+        if makespan is None and problem.horizon is None:
+            makespan = int((list_schedule(problem) + graph.span).max(initial=0))
+        early, late = start_windows(problem, makespan)
+        device = device_for(self.device, graph.n_ops)
 
         def tensor(values: IntArray | float) -> torch.Tensor:
             return torch.as_tensor(values, dtype=torch.float32, device=device)
 
-        edges = EdgeTensors.of_graph(graph, device)
+        steps = int(late.max(initial=0)) + 1
+        edges = EdgeTensors.of_graph(graph, device, ii=problem.interval, reach=steps)
+        self._check_cells(graph.n_ops + len(edges.src), steps)
         mu = torch.zeros(graph.n_ops, device=device, requires_grad=True)
         spread = torch.full_like(mu, INITIAL_SPREAD, requires_grad=True)
+        objective = expected_objective(problem, early, late, device, family=family)
+        overuse = None
+        if problem.limits:
+            if isinstance(objective, ExpectedResourceObjective):
+                usage = objective.usage
+            else:
+                usage = ExpectedUsage(problem, early, late, device, family=family)
+            overuse = ExpectedOveruse(problem, usage, device)
         state = State(
             early=early,
             late=late,
             earliest=tensor(early),
             latest=tensor(late),
             edges=edges,
-            objective=expected_objective(problem, early, late, device),
-            candidates=Candidates(problem, early, late),
+            objective=objective,
+            candidates=candidates_of(problem, early, late),
             rng=np.random.default_rng(seed),
             mu=mu,
             spread=spread,
             sigma_cap=torch.ones_like(mu, requires_grad=False),
             multipliers=Multipliers(torch.zeros(len(edges.src), device=device), tensor(0.0)),
             optimizer=self._optimizer(mu, spread),
+            overuse=overuse,
+            prices=Multipliers(tensor(0.0), tensor(0.0)),
         )
-        self._begin_round(state, (early + late) / 2, self.first_round)
+        means = first_means(problem, self.start, early, late, state.candidates)
+        self._begin_round(state, means, self.first_round)
         return state
+
+    def _check_cells(self, rows: int, steps: int) -> None:
+        if self.violation == "pairs" and rows * steps > MAX_CELLS:
+            raise SolverError(
+                f"violation 'pairs' needs {rows} x {steps} cells, at most {MAX_CELLS}: "
+                "use violation='excess', or a shorter horizon"
+            )
 
     def begin_next_round(self, state: State, best: IntArray, length: int | None = None) -> None:
         """Re-initialise at a legalised schedule: mu there plus jitter, sigma wide again, multipliers kept."""
@@ -197,9 +252,13 @@ class GauS:
         share = state.step / max(state.length - 1, 1) if progress is None else progress
         share = min(share, 1.0)
         self._anneal(state, share)
-        violation = precedence_excess(state.mu, state.sigma, state.edges)
+        violation, sigma = self._violation(state), state.sigma
         sharpness = _between(*_SHARPNESS, share)
-        loss = state.objective(state.mu, state.sigma, sharpness) + state.multipliers.term(violation)
+        loss = state.objective(state.mu, sigma, sharpness) + state.multipliers.term(violation)
+        overuse = None
+        if state.overuse is not None:
+            overuse = state.overuse(state.mu, sigma)
+            loss = loss + state.prices.term(overuse)
         state.optimizer.zero_grad()
         loss.backward()
         state.optimizer.step()
@@ -208,6 +267,16 @@ class GauS:
         state.step += 1
         if state.step % self.update_every == 0:
             state.multipliers.update(violation)
+            if overuse is not None:
+                state.prices.update(overuse)
+
+    def _violation(self, state: State) -> torch.Tensor:
+        """Return the expected violation of each edge."""
+        family = family_named(self.family)
+        if self.violation == "pairs":
+            steps = int(state.late.max(initial=0)) + 1
+            return precedence_by_pairs(state.mu, state.sigma, state.edges, steps, family)
+        return precedence_excess(state.mu, state.sigma, state.edges, family)
 
     def finish(self, state: State, press: float | None = 0.0) -> Iterator[IntArray]:
         """Yield schedules made from mu: legal in time, and under the limits where the repair succeeds.
@@ -222,28 +291,44 @@ class GauS:
 
     def run(self, problem: Problem, run: Run) -> None:
         """Offer ASAP and ALAP, then round after round the legalised means, until a stop criterion is reached."""
-        with _torch_threads(self.threads), run.part(1 - self.refine):
+        share = 1.0 if problem.formulation == "R" else 1 - self.refine  # moves know no makespan
+        with torch_threads(self.threads), run.part(share):
             self._run(problem, run)
-        if self.refine and run.best_start is not None and not run.stopped:
+        if share < 1 and run.best_start is not None and not run.stopped:
             Refinement(heat=REFINE_HEAT[problem.formulation]).search(
                 TimeWindows.of(problem), run, REFINE_BLOCKS
             )
 
     def _run(self, problem: Problem, run: Run) -> None:
-        early, late = _windows(problem)
+        makespan = None
+        if problem.formulation == "R":
+            run.offer(list_schedule(problem))
+            if run.proven:
+                return
+            makespan = self._shorter(run)
+        early, late = start_windows(problem, makespan)
         run.offer(early)  # before anything that takes time: there is a schedule from now on
         run.offer(late)
-        state = self.init(problem, run.seed)
+        state = self.init(problem, run.seed, makespan)
         run.device = state.mu.device.type
         for extreme in (early, late):
             self._offer(run, state.candidates(extreme))
-        if (early == late).all():
+        if (early == late).all() and problem.formulation != "R":
             return
         # Whoever sets a limit wants it used; without one a few rounds must do.
         rounds = DEFAULT_ROUNDS if self.rounds is None and not run.stop else self.rounds
         while self._round(state, run) and (rounds is None or state.round < rounds - 1):
             start = early if run.best_start is None else run.best_start
+            if problem.formulation == "R" and self._shorter(run) != makespan:
+                makespan, done = self._shorter(run), state.round
+                state = self.init(problem, run.seed + done + 1, makespan)
+                state.round = done
             self.begin_next_round(state, start, self._length_in_time(state, run))
+
+    @staticmethod
+    def _shorter(run: Run) -> int | None:
+        """Return the makespan that would improve on the best one."""
+        return None if run.best_objective is None else max(run.best_objective - 1, run.bound or 0)
 
     @staticmethod
     def _offer(run: Run, schedules: Iterator[IntArray]) -> None:
@@ -295,11 +380,18 @@ class GauS:
             required=1.0,
             limit=_RHO_LIMIT * price,
         )
+        # Prices of slots begin anew: where the best schedule has its room is another matter in each round.
+        rho = state.multipliers.rho
+        state.prices = Multipliers(
+            torch.zeros_like(rho), rho.clone(), self.rho_growth, 1.0, _RHO_LIMIT * price
+        )
 
     def _anneal(self, state: State, share: float) -> None:
         """Set learning rate, cap on sigma and windows for a place on the schedule."""
         widest = _between(state.widest, min(self.sigma_min, state.widest), share)
         state.objective.prepare(widest)
+        if state.overuse is not None:
+            state.overuse.prepare(widest)
         mobility = state.latest - state.earliest
         state.sigma_cap = torch.clamp(self.kappa * mobility, min(self.sigma_min, widest), widest)
         state.optimizer.param_groups[0]["lr"] = _between(state.first_rate, self.final_learning_rate, share)
@@ -316,42 +408,6 @@ class GauS:
     def _optimizer(mu: torch.Tensor, spread: torch.Tensor) -> torch.optim.Optimizer:
         groups: list[dict[str, Any]] = [{"params": [mu]}, {"params": [spread], "lr": _SPREAD_RATE}]
         return torch.optim.Adam(groups, lr=1.0, betas=(0.9, 0.99))
-
-    def _device(self, n_ops: int) -> torch.device:
-        available = torch.cuda.is_available()
-        if self.device == "cuda" and not available:
-            raise SolverError("device 'cuda' is not available on this machine; use 'auto' or 'cpu'")
-        if self.device == "auto":
-            return torch.device("cuda" if available and n_ops >= MIN_OPS_FOR_GPU else "cpu")
-        return torch.device(self.device)
-
-
-@contextmanager
-def _torch_threads(count: int) -> Iterator[None]:
-    """Set the number of torch's CPU threads for a while."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(count)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)
-
-
-def _windows(problem: Problem) -> tuple[IntArray, IntArray]:
-    """Return ASAP and ALAP within the horizon, cut to what a serial schedule needs: later never helps."""
-    graph = problem.graph
-    assert problem.horizon is not None
-    longest = np.maximum(graph.span, graph.occupancy)
-    np.maximum.at(longest, graph.src, graph.lag)
-    horizon = min(problem.horizon, int(longest.sum()))
-    early, late = asap(graph), alap(graph, horizon)
-    cells = len(graph.resources) * (int((late + graph.occupancy).max(initial=0)) + 1)
-    if cells > MAX_CELLS:
-        raise SolverError(
-            f"{len(graph.resources)} resources x {horizon} steps are too many for a relaxation over time "
-            f"(at most {MAX_CELLS} cells): use a coarser unit of time or a shorter horizon"
-        )
-    return early, late
 
 
 def _between(first: float, last: float, share: float) -> float:

@@ -13,6 +13,7 @@ from gaus_lab.solvers.differentiable.lagrangian import Multipliers
 from gaus_lab.solvers.differentiable.legal_candidates import Candidates
 from gaus_lab.solvers.differentiable.objective import ExpectedObjective
 from gaus_lab.solvers.differentiable.terms import EdgeTensors
+from gaus_lab.solvers.differentiable.usage import ExpectedOveruse
 
 IntArray = NDArray[np.int64]
 
@@ -30,6 +31,10 @@ class State:
     sigma_cap : tensor of shape (n_ops,), steps
     multipliers : Multipliers
         One for each edge that counts.
+    overuse : ExpectedOveruse or None
+        By how much limits are exceeded; None without limits.
+    prices : Multipliers
+        One for each limited resource and step or slot.
     round, step, length : int
         Number of the round, of the step within it, and of steps planned for it.
     widest, first_rate : float, steps
@@ -49,6 +54,8 @@ class State:
     sigma_cap: Tensor
     multipliers: Multipliers
     optimizer: torch.optim.Optimizer
+    overuse: ExpectedOveruse | None
+    prices: Multipliers
     round: int = 0
     step: int = 0
     length: int = 0
