@@ -13,6 +13,7 @@ import gaus_lab as gl
 from gaus_lab.analysis import alap, asap
 from gaus_lab.graph import Graph
 from gaus_lab.schedule import Schedule
+from gaus_lab.solvers.differentiable.legalize import Legalizer
 from gaus_lab.solvers.differentiable.lifetimes import LifetimeWindows
 from gaus_lab.solvers.differentiable.terms import liveness, value_uses
 
@@ -119,3 +120,22 @@ def test_footprints_of_circuits(data_dir, name: str, most: int) -> None:
     result = gl.solve(problem, gl.GauS(), seed=0, stop=gl.MaxSteps(1400))
     assert gl.verify(problem, result.schedule) == []
     assert result.objective <= most
+
+
+@given(graph=graphs(), ii=st.integers(1, 5), slack=st.integers(0, 4), hold=st.booleans(), data=st.data())
+@settings(deadline=None, max_examples=80)
+def test_loops_tend_to_the_exact_liveness(
+    graph: Graph, ii: int, slack: int, hold: bool, data: st.DataObject
+) -> None:
+    ii = max(ii, gl.rec_mii(graph))
+    early = asap(graph, ii)
+    horizon = int((early + graph.span).max(initial=0)) + slack
+    late = alap(graph, horizon, ii)
+    drawn = np.array([data.draw(st.integers(int(a), int(b))) for a, b in zip(early, late, strict=True)])
+    start = Legalizer(graph, early, late, ii)(drawn.astype(float))[0] if graph.n_ops else early
+    schedule = Schedule(graph, start, ii)
+    expected = schedule.liveness(horizon if hold else None)
+    mu, sigma = tensors(start, 1e-4)
+    assert torch.round(liveness(mu, sigma, graph, horizon, hold, ii)).tolist() == expected.tolist()
+    layout = LifetimeWindows(graph, early, late, horizon, hold, 6.0, CPU, torch.float64, ii=ii)
+    assert torch.round(layout(mu, sigma)).tolist() == expected.tolist()
