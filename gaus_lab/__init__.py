@@ -24,6 +24,7 @@ from gaus_lab.errors import (
     ProblemError,
     SolverError,
 )
+from gaus_lab.explain import Explanation, Reason, explain
 from gaus_lab.files import read, write
 from gaus_lab.graph import Graph
 from gaus_lab.min_ii import MinII, min_ii
@@ -65,6 +66,7 @@ __all__ = [
     "Asap",
     "CpSat",
     "DatasetError",
+    "Explanation",
     "FootprintProblem",
     "ForceDirected",
     "GauS",
@@ -83,6 +85,7 @@ __all__ = [
     "ModuloProblem",
     "NoImprovement",
     "ProblemError",
+    "Reason",
     "ResourceProblem",
     "Result",
     "Schedule",
@@ -95,6 +98,7 @@ __all__ = [
     "critical_path",
     "critical_path_length",
     "critical_recurrence",
+    "explain",
     "list_names",
     "load",
     "mii",

@@ -25,7 +25,7 @@ ROWS = (
     ("min_ii",),
     ("solve",),
     ("result", "solvers"),
-    ("verify", "run"),
+    ("verify", "run", "explain"),
     ("problem",),
     ("bounds", "constraints"),
     ("schedule", "analysis"),
