@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gaus_lab.analysis import alap, asap, critical_path_length, resource_work
+from gaus_lab.difference_bound import Differences, least_differences
 from gaus_lab.exact import product, summable, total
 from gaus_lab.graph import Graph
 from gaus_lab.profile import occupied
@@ -17,8 +18,6 @@ IntArray = NDArray[np.int64]
 
 #: Interval bounds look at no more than this many interval begins; a sample of them is still a bound.
 MAX_INTERVAL_BEGINS = 4096
-#: Above this many edges the linear program takes too long, and the longest-path bound stands alone.
-MAX_LP_EDGES = 120_000
 
 
 def peak_bound(graph: Graph, horizon: int) -> dict[str, int]:
@@ -94,7 +93,7 @@ def communication_bound(graph: Graph, horizon: int) -> int:
     """Return a lower bound on the communication of any schedule within the horizon, in boundaries times cost.
 
     The least communication under the dependences alone is a linear program over differences (the dual of a
-    minimum-cost flow), whose optimum is an integer; it is solved up to `MAX_LP_EDGES` edges. Beyond, every edge
+    minimum-cost flow), whose optimum is an integer; it is solved up to `MAX_DIFFERENCES` edges. Beyond, every edge
     counts with the least span it can have: ``max(lag, ASAP[v] - ALAP[u])``.
 
     References
@@ -109,9 +108,15 @@ def communication_bound(graph: Graph, horizon: int) -> int:
     edges = np.flatnonzero(graph.distance == 0)
     least = _least_spans(graph, horizon, edges)
     simple = total(product(graph.cost[edges], least))
-    if not 0 < len(edges) <= MAX_LP_EDGES:
-        return simple
-    return max(simple, _dual_bound(graph, horizon, edges))
+    system = Differences(
+        graph.src[edges],
+        graph.dst[edges],
+        graph.lag[edges],
+        graph.cost[edges],
+        asap(graph),
+        alap(graph, horizon),
+    )
+    return max(simple, least_differences(system) or 0)
 
 
 def _least_spans(graph: Graph, horizon: int, edges: IntArray) -> IntArray:
@@ -120,52 +125,60 @@ def _least_spans(graph: Graph, horizon: int, edges: IntArray) -> IntArray:
     return least
 
 
-def _dual_bound(graph: Graph, horizon: int, edges: IntArray) -> int:
-    """Return the value of the linear program's dual solution, rounded to integers; 0 if the solver gives up.
-
-    By weak duality any flows ``y >= 0`` on the edges give a bound: with the remaining price ``r`` of each start it
-    is ``sum of y * lag + sum of min(r * ASAP, r * ALAP)``. An optimal dual solution is integer, so rounding loses
-    nothing, and the bound is exact whatever the tolerances of the solver were.
-    """
-    early, late = asap(graph), alap(graph, horizon)
-    flow = _dual_flow(graph, edges, early, late)
-    if flow is None:
-        return 0
-    price = np.zeros(graph.n_ops, dtype=object)
-    np.add.at(price, graph.dst[edges], graph.cost[edges] - flow)
-    np.subtract.at(price, graph.src[edges], graph.cost[edges] - flow)
-    at = np.where(price >= 0, early, late)
-    return total(product(flow, graph.lag[edges])) + total(price * at)
-
-
-def _dual_flow(graph: Graph, edges: IntArray, early: IntArray, late: IntArray) -> IntArray | None:
-    from scipy.optimize import linprog
-    from scipy.sparse import coo_array
-
-    src, dst, cost = graph.src[edges], graph.dst[edges], graph.cost[edges]
-    price = np.bincount(dst, cost, graph.n_ops) - np.bincount(src, cost, graph.n_ops)
-    rows = np.arange(len(edges))
-    ones = np.ones(len(edges))
-    matrix = coo_array(
-        (np.concatenate([ones, -ones]), (np.concatenate([rows, rows]), np.concatenate([src, dst]))),
-        shape=(len(edges), graph.n_ops),
-    ).tocsr()
-    window = np.column_stack([early, late])
-    answer = linprog(price, A_ub=matrix, b_ub=-graph.lag[edges], bounds=window, method="highs-ds")
-    if answer.status != 0:
-        return None
-    flow: IntArray = np.rint(-answer.ineqlin.marginals).clip(0, float(cost.sum())).astype(np.int64)
-    return flow
-
-
 def footprint_bound(graph: Graph, horizon: int) -> int:
     """Return a lower bound on the footprint of any schedule within the horizon, bits.
 
-    Two facts hold in every schedule: on the boundary before an operation starts, all values that it waits for are
-    live; and a value is live between its latest birth and the earliest start of its last consumer.
+    Three facts hold in every schedule: on the boundary before an operation starts, all values that it waits for are
+    live; a value is live between its latest birth and the earliest start of its last consumer; and the lifetimes
+    together are no shorter than dependences allow (`lifetime_bound`), on the ``horizon - 1`` boundaries between steps.
     """
     edges = np.flatnonzero(graph.distance == 0)
-    return max(_operand_bound(graph, edges), _compulsory_bound(graph, horizon, edges))
+    even = -(-lifetime_bound(graph, horizon) // max(horizon - 1, 1))
+    return max(_operand_bound(graph, edges), _compulsory_bound(graph, horizon, edges), even)
+
+
+def lifetime_bound(graph: Graph, horizon: int, ii: int | None = None) -> int:
+    """Return a lower bound on the summed lifetimes of all values with consumers, bits times boundaries.
+
+    A linear program over differences: each value has a death, no earlier than any consumer's start, ``distance * ii``
+    later in a loop. 0 where that is too large to solve.
+
+    References
+    ----------
+    Govindarajan, Altman, Gao, "Minimizing register requirements under resource-constrained rate-optimal software
+    pipelining", MICRO-27, 1994 (buffers as a linear program over differences).
+
+    Examples
+    --------
+    >>> lifetime_bound(Graph.build(["a", "b", "c"], [("a", "b"), ("b", "c"), ("a", "c")]), horizon=9)
+    3
+    """
+    edges = np.flatnonzero(graph.distance == 0) if ii is None else np.arange(graph.n_edges)
+    if not len(edges) or graph.bits.dtype.kind == "f":
+        return 0
+    n, born = graph.n_ops, np.maximum(graph.latency - 1, 0)
+    src, dst = graph.src[edges], graph.dst[edges]
+    turns = product(graph.distance[edges], ii or 0)
+    if turns.dtype == object or int(turns.max(initial=0)) > 2**50:
+        return 0
+    makers = np.unique(src)
+    death = np.zeros(n, dtype=np.int64)
+    death[makers] = n + np.arange(len(makers))
+    early, late = asap(graph, ii), alap(graph, horizon, ii)
+    first, last = (early + born)[makers], (late + born)[makers]
+    np.maximum.at(first, death[src] - n, early[dst] + turns)
+    np.maximum.at(last, death[src] - n, late[dst] + turns)
+    nothing = np.zeros(len(edges), dtype=np.int64)
+    system = Differences(
+        np.concatenate([src, dst, makers]),
+        np.concatenate([dst, death[src], death[makers]]),
+        np.concatenate([graph.lag[edges] - turns, turns, born[makers]]),
+        np.concatenate([nothing, nothing, graph.bits[makers]]),
+        np.concatenate([early, first]),
+        np.concatenate([late, last]),
+    )
+    spans = least_differences(system)
+    return 0 if spans is None else spans - total(product(graph.bits[makers], born[makers]))
 
 
 def _operand_bound(graph: Graph, edges: IntArray) -> int:
@@ -186,16 +199,19 @@ def _compulsory_bound(graph: Graph, horizon: int, edges: IntArray) -> int:
     return _round_up(occupied(born[live], used[live], graph.bits[live]).peak)
 
 
-def modulo_footprint_bound(graph: Graph, ii: int) -> int:
+def modulo_footprint_bound(graph: Graph, ii: int, horizon: int | None = None) -> int:
     """Return a lower bound on the modulo footprint at `ii`, bits.
 
-    A value lives at least as long as its slowest consumer waits; these boundaries, spread evenly over the ii
-    slots, and the operands of one operation (see `footprint_bound`) are both bounds.
+    A value lives at least as long as its slowest consumer waits, and all of them together as `lifetime_bound` says
+    (with a horizon); these boundaries, spread evenly over the ii slots, and the operands of one operation (see
+    `footprint_bound`) are bounds.
     """
     births = graph.src
     shortest = np.zeros(graph.n_ops, dtype=np.int64)
     np.maximum.at(shortest, births, graph.lag - np.maximum(graph.latency[births] - 1, 0))
     live = total(product(graph.bits, shortest))
+    if horizon is not None:
+        live = max(live, lifetime_bound(graph, horizon, ii))
     return max(int(-(-live // ii)), _operand_bound(graph, np.arange(graph.n_edges)))
 
 

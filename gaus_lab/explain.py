@@ -112,7 +112,7 @@ def explain(problem: Problem) -> Explanation:
     --------
     >>> import gaus_lab as gl
     >>> explain(gl.ResourceProblem(gl.load("hal"), horizon=3)).reasons[0].need
-    4
+    6
     """
     reasons = tuple(_reasons(problem))
     if not reasons and problem.infeasibility() is None:

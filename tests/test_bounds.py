@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from small_graphs import every_start, graphs
 
 import gaus_lab as gl
-from gaus_lab import bounds, constraints
+from gaus_lab import bounds, constraints, difference_bound
 from gaus_lab.graph import Graph
 from gaus_lab.problem import FootprintProblem, LatencyProblem, ModuloProblem, Problem, ResourceProblem
 from gaus_lab.schedule import Schedule
@@ -156,12 +156,12 @@ def test_least_communication_is_met(graph: Graph, slack: int) -> None:
 def test_communication_bound_is_valid_whatever_the_solver_returns(monkeypatch: pytest.MonkeyPatch) -> None:
     graph = Graph.build("abc", [("a", "b"), ("b", "c"), ("a", "c")])
     for flow in ([0, 0, 0], [9, 9, 9], [5, 0, 1], [1, 1, 1]):
-        monkeypatch.setattr(bounds, "_dual_flow", lambda *_, flow=flow: np.array(flow))
+        monkeypatch.setattr(difference_bound, "_dual_flow", lambda *_, flow=flow: np.array(flow))
         assert bounds.communication_bound(graph, 9) <= 4
-    monkeypatch.setattr(bounds, "_dual_flow", lambda *_: None)
+    monkeypatch.setattr(difference_bound, "_dual_flow", lambda *_: None)
     assert bounds.communication_bound(graph, 9) == 3
-    monkeypatch.setattr(bounds, "MAX_LP_EDGES", 2)
-    monkeypatch.setattr(bounds, "_dual_flow", None)
+    monkeypatch.setattr(difference_bound, "MAX_DIFFERENCES", 2)
+    monkeypatch.setattr(difference_bound, "_dual_flow", None)
     assert bounds.communication_bound(graph, 9) == 3
 
 
@@ -175,6 +175,41 @@ def test_footprint_of_operands_and_of_compulsory_lives() -> None:
     ops = [{"name": "a", "bits": 3}, {"name": "b", "bits": 4}, "c", "d", "e"]
     lives = Graph.build(ops, [("a", "b"), ("b", "c"), ("c", "d"), ("a", "d"), ("b", "e"), ("d", "e")])
     assert FootprintProblem(lives).bound() == 3 + 4 + 1
+
+
+def summed_lifetimes(schedule: Schedule) -> int:
+    """Return bits times boundaries over all values with consumers, counted value by value."""
+    graph, ii, result = schedule.graph, schedule.ii or 0, 0
+    for op in range(graph.n_ops):
+        uses = [
+            int(schedule.start[dst]) + int(distance) * ii
+            for src, dst, distance in zip(graph.src, graph.dst, graph.distance, strict=True)
+            if src == op
+        ]
+        born = int(schedule.start[op]) + max(int(graph.latency[op]) - 1, 0)
+        result += int(graph.bits[op]) * max([use - born for use in uses] + [0])
+    return result
+
+
+@settings(max_examples=100, deadline=None)
+@given(graphs(max_ops=4, max_edges=6, max_latency=2), st.integers(0, 2))
+def test_least_summed_lifetimes_are_met(graph: Graph, slack: int) -> None:
+    horizon = gl.critical_path_length(graph) + slack
+    assume(horizon <= 7)
+    best = min(summed_lifetimes(Schedule(graph, start)) for start in every_start(graph, horizon))
+    assert bounds.lifetime_bound(graph, horizon) == best
+
+
+@settings(max_examples=60, deadline=None)
+@given(graphs(max_ops=4, max_edges=6, max_latency=2, max_distance=2), st.integers(0, 3))
+def test_least_summed_lifetimes_of_loops_are_met(graph: Graph, slack: int) -> None:
+    ii = gl.mii(graph) + slack % 2
+    assume(ii > 0)
+    problem = ModuloProblem(graph, ii=ii)
+    assume(problem.infeasibility() is None and problem.horizon <= 6)
+    starts = every_start(graph, problem.horizon, ii)
+    best = min((summed_lifetimes(Schedule(graph, start, ii=ii)) for start in starts), default=0)
+    assert bounds.lifetime_bound(graph, problem.horizon, ii) <= best
 
 
 def test_modulo_footprint_of_long_lives() -> None:

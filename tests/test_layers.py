@@ -29,7 +29,7 @@ ROWS = (
     ("problem",),
     ("bounds", "constraints"),
     ("schedule", "analysis"),
-    ("profile", "recurrence"),
+    ("profile", "recurrence", "difference_bound"),
     ("datasets",),
     ("files",),
     ("graph",),

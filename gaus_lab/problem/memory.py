@@ -120,4 +120,5 @@ class ModuloProblem(_MemoryProblem):
     def bound(self) -> int:
         """Return `bounds.modulo_footprint_bound`."""
         assert self.ii is not None
-        return bounds.modulo_footprint_bound(self.graph, self.ii)
+        horizon = None if self._time_infeasibility() else self.horizon
+        return bounds.modulo_footprint_bound(self.graph, self.ii, horizon)
