@@ -39,6 +39,7 @@ from gaus_lab.verify import verify
 if TYPE_CHECKING:
     from gaus_lab.solvers.cp_sat import CpSat
     from gaus_lab.solvers.differentiable.gaus import GauS
+    from gaus_lab.solvers.differentiable.gumbel import GumbelSoftmax
     from gaus_lab.solvers.extremes import Alap, Asap
     from gaus_lab.solvers.force_directed import ForceDirected
     from gaus_lab.solvers.iterative_modulo import IterativeModulo
@@ -55,6 +56,7 @@ _LATE = {
     "CpSat": "gaus_lab.solvers.cp_sat",
     "ForceDirected": "gaus_lab.solvers.force_directed",
     "GauS": "gaus_lab.solvers.differentiable.gaus",
+    "GumbelSoftmax": "gaus_lab.solvers.differentiable.gumbel",
     "IterativeModulo": "gaus_lab.solvers.iterative_modulo",
     "ListScheduling": "gaus_lab.solvers.list_scheduling",
     "LocalSearch": "gaus_lab.solvers.local_search",
@@ -74,6 +76,7 @@ __all__ = [
     "GausLabWarning",
     "Graph",
     "GraphError",
+    "GumbelSoftmax",
     "IterativeModulo",
     "LatencyProblem",
     "ListScheduling",

@@ -92,6 +92,7 @@ def test_row_has_the_exact_quantities(problem: Problem) -> None:
         **{"weights": "op=1 communication=2", "device": "cpu", "status": "feasible", "objective": 6},
         **{"peak_usage": "op=2", "communication": 2, "footprint": 2, "bound": 5, "gap": 0.166667},
         **{"seconds": row.seconds, "peak_memory_mb": None, "steps": 0, "reason": ""},
+        **{"settings": (), "history": row.history},
     )
 
 

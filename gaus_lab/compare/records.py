@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 import statistics
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields, replace
 from os import PathLike
+from typing import Any
 
 from gaus_lab.files.atomic import write_atomically
 from gaus_lab.html import html_table, text_table
 from gaus_lab.problem import Problem
 from gaus_lab.result import Result, Status
+from gaus_lab.views.info.quality import Curve, curves
 
 
 @dataclass(frozen=True)
@@ -41,6 +44,10 @@ class Record:
     steps : int or None
     reason : str
         Why there is no schedule, one line.
+    settings : tuple of (name, value)
+        The solver's settings; they tell two rows of one solver apart.
+    history : tuple of (seconds, objective)
+        Each improvement of the run, seconds since its begin.
     """
 
     graph: str
@@ -65,14 +72,24 @@ class Record:
     peak_memory_mb: float | None = None
     steps: int | None = None
     reason: str = ""
+    settings: tuple[tuple[str, Any], ...] = ()
+    history: tuple[tuple[float, int], ...] = ()
 
     @classmethod
-    def failed(cls, problem: Problem, solver: str, seed: int, status: str, reason: str) -> Record:
+    def failed(
+        cls,
+        problem: Problem,
+        solver: str,
+        seed: int,
+        status: str,
+        reason: str,
+        settings: Mapping[str, Any] | None = None,
+    ) -> Record:
         """Return the row of a run that gave no result."""
-        settings = problem.to_dict()
-        weights = dict(settings["resource_weights"] or {})
-        if settings["communication_weight"] is not None:
-            weights["communication"] = settings["communication_weight"]
+        terms = problem.to_dict()
+        weights = dict(terms["resource_weights"] or {})
+        if terms["communication_weight"] is not None:
+            weights["communication"] = terms["communication_weight"]
         return cls(
             graph=problem.graph.name,
             ops=problem.graph.n_ops,
@@ -85,12 +102,15 @@ class Record:
             seed=seed,
             status=status,
             reason=" ".join(reason.split()),
+            settings=tuple((settings or {}).items()),
         )
 
     @classmethod
     def of(cls, result: Result, peak_memory_mb: float | None = None) -> Record:
         """Return the row of a result."""
-        empty = cls.failed(result.problem, result.solver, result.seed, str(result.status), result.reason)
+        empty = cls.failed(
+            result.problem, result.solver, result.seed, str(result.status), result.reason, result.settings
+        )
         terms = dict(result.terms)
         return replace(
             empty,
@@ -103,6 +123,7 @@ class Record:
             seconds=round(result.seconds, 3),
             peak_memory_mb=peak_memory_mb,
             steps=result.steps,
+            history=tuple((round(seconds, 6), objective) for seconds, objective in result.history),
         ).bounded(result.bound)
 
     def bounded(self, bound: int | None) -> Record:
@@ -156,6 +177,8 @@ class Records:
     def to_csv(self, path: str | PathLike[str]) -> None:
         """Write all columns of all rows as CSV; under its final name the file is complete or absent.
 
+        Settings stand there as a JSON object, the history as a JSON list.
+
         Raises
         ------
         GausLabError
@@ -165,7 +188,7 @@ class Records:
         writer = csv.writer(text, lineterminator="\n")
         columns = [field.name for field in fields(Record)]
         writer.writerow(columns)
-        writer.writerows([getattr(row, column) for column in columns] for row in self.rows)
+        writer.writerows([_cell(row, column) for column in columns] for row in self.rows)
         # As for the screen: a name may hold what no encoding can express.
         write_atomically(path, text.getvalue().encode("utf-8", "backslashreplace"))
 
@@ -196,6 +219,10 @@ class Records:
             )
         return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
+    def curves(self) -> tuple[Curve, ...]:
+        """Return the best objective over time of every run, as step curves; see `gaus_lab.views.info.curves`."""
+        return curves(self.rows)
+
     def _groups(self) -> dict[tuple[object, ...], dict[str, list[Record]]]:
         """Return the rows by problem, then by solver, in order of appearance."""
         groups: dict[tuple[object, ...], dict[str, list[Record]]] = {}
@@ -206,6 +233,14 @@ class Records:
 
     def _cells(self, columns: Iterable[str]) -> list[list[str]]:
         return [[_shown(row, column) for column in columns] for row in self.rows]
+
+
+def _cell(row: Record, column: str) -> object:
+    """Return what a CSV file has of a row in a column."""
+    value = getattr(row, column)
+    if column == "settings":
+        return json.dumps(dict(value), default=repr)
+    return json.dumps(value) if column == "history" else value
 
 
 def _shown(row: Record, column: str) -> str:

@@ -12,6 +12,7 @@ from gaus_lab.run import Solver
 SOLVERS: dict[str, tuple[str, str]] = {
     "gaus": ("differentiable.gaus", "GauS"),
     "gaus-plain": ("differentiable.gaus", "GauS"),
+    "gumbel": ("differentiable.gumbel", "GumbelSoftmax"),
     "asap": ("extremes", "Asap"),
     "alap": ("extremes", "Alap"),
     "list": ("list_scheduling", "ListScheduling"),

@@ -1,0 +1,1 @@
+"""Pictures and the data behind them: `info` builds plain data, `plots` draws it."""
