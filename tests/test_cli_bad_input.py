@@ -58,7 +58,7 @@ A, C, R = ("solve g.json --formulation " + letter for letter in "ACR")
 USAGE = {
     "": "the following arguments are required: COMMAND",
     "slove g.json": "there is no command 'slove'; did you mean solve?",
-    "xyz": "there is no command 'xyz'; known: info, solve, min-ii, verify, compare, data, lab",
+    "xyz": "there is no command 'xyz'; known: info, solve, min-ii, verify, compare, ablate, data, lab",
     "--versoin": "COMMAND",
     "info": "required: GRAPH",
     "info g.json g.json": "unexpected argument 'g.json'; options begin with --",
@@ -74,7 +74,7 @@ USAGE = {
     f"{A} --solver milp5000": "there is no solver 'milp5000'",
     f"{A} --device gpu": "there is no device 'gpu'; did you mean cpu?",
     f"{A} --solver list --device cuda": "solver list computes on the CPU only",
-    f"{C} --solver list": "solver list does not support formulation C; those that do: asap, alap",
+    f"{C} --solver list": "solver list does not support formulation C; those that do: gaus, gaus-plain, asap, alap",
     f"{R} --solver force": "solver force does not support formulation R",
     f"{A} --horizon 1.5": "argument --horizon: the value must be an integer >= 0, got '1.5'",
     f"{A} --horizon -1": "argument --horizon: the value must be >= 0, got -1",

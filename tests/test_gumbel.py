@@ -101,6 +101,12 @@ def test_every_draw_is_legal_and_judged_exactly(graph: Graph, slack: int, seed: 
         assert int(judged.objective[replica]) == problem.objective(schedule)
 
 
+def started(one_hot: torch.Tensor, steps: int) -> torch.Tensor:
+    """Return the cumulative sums of one-hot starts, held from the last stage on, shape (batch, steps)."""
+    sums = one_hot.cumsum(-1)
+    return torch.cat([sums, sums[:, -1:].expand(-1, steps - sums.shape[1])], -1)
+
+
 @settings(max_examples=40, deadline=None)
 @given(graphs(min_ops=1, max_ops=6), st.integers(0, 2), st.integers(0, 99))
 def test_gradient_of_the_footprint_is_that_of_expected_liveness(graph: Graph, slack: int, seed: int) -> None:
@@ -119,14 +125,11 @@ def test_gradient_of_the_footprint_is_that_of_expected_liveness(graph: Graph, sl
         consumers = head[tail == op]
         if not len(consumers):
             continue
-        begun = one_hot.cumsum(-1)[place[op]]
-        born = torch.nn.functional.pad(begun, (max(int(graph.latency[op]) - 1, 0), steps))[:, :steps]
+        shift = max(int(graph.latency[op]) - 1, 0)
+        born = torch.nn.functional.pad(started(one_hot[place[op]], steps), (shift, 0))[:, :steps]
         used = torch.ones_like(born)
         for consumer in consumers.tolist():
-            later = torch.nn.functional.pad(
-                one_hot.cumsum(-1)[place[consumer]], (0, steps - draws.n_stages), value=1
-            )
-            used = used * later
+            used = used * started(one_hot[place[consumer]], steps)
         live = live + int(graph.bits[op]) * born * (1 - used)
     even = live.detach().mean(-1, keepdim=True).clamp_min(1e-6)
     sharp = categorical_loss.SHARPNESS * even
@@ -164,11 +167,11 @@ def test_memory_is_refused_before_it_is_taken() -> None:
         gl.solve(problem, gl.GumbelSoftmax.published())
 
 
-@pytest.mark.parametrize("starts", ["own", "middle", "asap", "alap"])
+@pytest.mark.parametrize("start", ["own", "middle", "asap", "alap"])
 @pytest.mark.parametrize("latency", [0, 1])
-def test_same_seed_same_schedule(starts: str, latency: int) -> None:
+def test_same_seed_same_schedule(start: str, latency: int) -> None:
     problem = ResourceProblem(gl.load("hal").replace(latency=latency), horizon=7)
-    solver = gl.GumbelSoftmax(batch=4, epochs=20, starts=starts)
+    solver = gl.GumbelSoftmax(batch=4, epochs=20, start=start)
     one, two = (gl.solve(problem, solver, seed=3) for _ in range(2))
     assert one.schedule is not None and two.schedule is not None
     assert (one.schedule.start == two.schedule.start).all()
@@ -179,13 +182,13 @@ def test_same_seed_same_schedule(starts: str, latency: int) -> None:
 def test_first_logits_favour_the_wanted_stage() -> None:
     problem = ResourceProblem(gl.load("hal"), horizon=12)
     early, late = categorical.draw_windows(problem)
-    for starts, stage in {
+    for start, stage in {
         "own": 0 * early,
         "middle": (early + late) // 2,
         "asap": early,
         "alap": late,
     }.items():
-        state = gumbel.GumbelSoftmax(batch=2, starts=starts).init(problem)
+        state = gumbel.GumbelSoftmax(batch=2, start=start).init(problem)
         assert (state.logits.detach().argmax(-1).T.numpy() == stage[state.draws.order]).all()
     logits = state.logits.detach()
     assert (float(logits[: state.draws.n_roots].amax()), float(logits[-1].amax())) == (
@@ -214,7 +217,7 @@ def test_it_learns() -> None:
     [
         {"batch": 0},
         {"tau": 0},
-        {"starts": "best"},
+        {"start": "best"},
         {"epochs": 0},
         {"memory": 0},
         {"read_out": 1},

@@ -24,15 +24,36 @@ GRACE, PATIENCE = 60.0, 4.0
 
 def run(options: Namespace) -> int:
     """Run everything, each in a process of its own; keep the file up to date; print a table."""
-    check_writable(options.output, *options.graphs)
+    check_outputs(options)
     solvers = [solver_of(name, options.formulation, options.device, strict=False) for name in options.solvers]
     with interrupts():
-        problems = [problem_of(options, load_or_read(name)) for name in graph_names(options.graphs)]
-        records = _records(options, problems, solvers)
+        problems = problems_of(options)
+        records = records_of(options, problems, solvers)
     say(records.markdown() if options.markdown else records.table(times=True))
     if options.output is not None:
         say(f"written to {options.output}")
-    wanted = len(problems) * len(solvers) * options.seeds
+    return verdict(records, len(problems) * len(solvers) * options.seeds)
+
+
+def check_outputs(options: Namespace) -> None:
+    """Refuse files that cannot be written, before any run."""
+    check_writable(options.output, *options.graphs)
+    check_writable(options.resume, *options.graphs, *([options.output] if options.output else []))
+
+
+def problems_of(options: Namespace) -> list[Problem]:
+    """Return a problem for each graph that the options name."""
+    return [problem_of(options, load_or_read(name)) for name in graph_names(options.graphs)]
+
+
+def verdict(records: Records, wanted: int) -> int:
+    """Return 0 if all runs found a schedule.
+
+    Raises
+    ------
+    KeyboardInterrupt, Verdict
+        Some runs are missing; some found none.
+    """
     if len(records) < wanted:
         raise KeyboardInterrupt(f"interrupted after {len(records)} of {wanted} runs")
     without = sum(row.objective is None for row in records)
@@ -41,25 +62,21 @@ def run(options: Namespace) -> int:
     return 0
 
 
-def _records(options: Namespace, problems: list[Problem], solvers: list[Solver]) -> Records:
+def records_of(options: Namespace, problems: list[Problem], solvers: list[Solver]) -> Records:
+    """Run every solver on every problem with every seed as the options say, and keep the files up to date."""
     with (
         progress_of_rows(len(problems) * len(solvers) * options.seeds) as show,
         FreshProcesses(options.jobs, GRACE + PATIENCE * options.seconds) as executor,
     ):
-
-        def watch(records: Records) -> None:
-            if options.output is not None:
-                records.to_csv(options.output)
-            if show is not None:
-                show(len(records))
-
         return compare(
             problems,
             solvers,
             range(options.seeds),
             stop=MaxSeconds(options.seconds),
             executor=executor,
-            watch=watch,
+            path=options.output,
+            resume=options.resume,
+            progress=show,
         )
 
 

@@ -18,6 +18,7 @@ from gaus_lab.cli.values import (
     solver_list,
     stretch,
 )
+from gaus_lab.compare.ablation import ABLATIONS
 from gaus_lab.problem import PROBLEMS
 from gaus_lab.solvers import SOLVERS
 
@@ -62,7 +63,7 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
         word = unknown[0].partition("=")[0]
         hint = nearest(word, names) if word.startswith("-") else "options begin with --"
         known.error(f"unexpected argument {short(unknown[0])}; {hint}")
-    if options.command in ("solve", "compare"):
+    if options.command in ("solve", "compare", "ablate"):
         _check_together(options)
     if "limits" in options:
         _check_limits(options)
@@ -131,18 +132,46 @@ def _compare_options(parser: Parser) -> None:
         help=f"solvers, separated by commas: {', '.join(SOLVERS)}",
     )
     _run_options(parser)
-    parser.add_argument(
-        "--seeds", type=integer_from(1), default=1, metavar="N", help="seeds 0 to N - 1 (default 1)"
-    )
-    parser.add_argument(
-        "--jobs", type=integer_from(1), default=1, metavar="N", help="runs at a time (default 1)"
-    )
+    _runs_options(parser, seeds=1)
     parser.add_argument(
         "--markdown",
         action="store_true",
         help="print a Markdown table with a row a graph; seconds and memory are those of the last solver",
     )
+
+
+def _ablate_options(parser: Parser) -> None:
+    kinds = [name.replace("_", "-") for name in ABLATIONS]
+    parser.add_argument(
+        "what",
+        type=one_of("ablation", kinds),
+        metavar="|".join(kinds),
+        help="; ".join(f"{kind}: {ABLATIONS[kind.replace('-', '_')]}" for kind in kinds),
+    )
+    parser.add_argument("graphs", metavar="GRAPH", nargs="+", help="graph files, names, or patterns of names")
+    _problem_options(parser)
+    _run_options(parser)
+    _runs_options(parser, seeds=5)
+    parser.add_argument("--figure", metavar="FILE", help="draw the result: .png, .pdf or .svg")
+
+
+def _runs_options(parser: Parser, seeds: int) -> None:
+    parser.add_argument(
+        "--seeds",
+        type=integer_from(1),
+        default=seeds,
+        metavar="N",
+        help=f"seeds 0 to N - 1 (default {seeds})",
+    )
+    parser.add_argument(
+        "--jobs", type=integer_from(1), default=1, metavar="N", help="runs at a time (default 1)"
+    )
     parser.add_argument("-o", dest="output", metavar="FILE", help="write all records as CSV")
+    parser.add_argument(
+        "--resume",
+        metavar="FILE",
+        help="keep finished runs in this file of JSON lines, and do not repeat those that stand there",
+    )
 
 
 def _problem_options(parser: Parser) -> None:
@@ -262,6 +291,9 @@ COMMANDS = {
     "min-ii": Command("minimum_ii", "find the smallest initiation interval of a loop", _min_ii_options),
     "verify": Command("judging", "judge a result file, from the starts alone", _verify_options),
     "compare": Command("comparing", "run several solvers on several graphs", _compare_options),
+    "ablate": Command(
+        "ablating", "run one solver in variants, and say what the difference does", _ablate_options
+    ),
     "data": Command("data", "list and fetch the graphs that have names", _data_options),
     "lab": Command("lab", "open the tutorials in JupyterLab", _lab_options),
 }

@@ -72,9 +72,14 @@ def solver_of(name: str, formulation: str, device: str, strict: bool = True) -> 
         raise UsageError(
             f"solver {name} does not support formulation {formulation}; those that do: {', '.join(fitting)}"
         )
-    made = solver_named(name)
-    if hasattr(made, "device"):
-        return dataclasses.replace(made, device=device)  # type: ignore[type-var]
-    if device == "cuda" and strict:
+    made = on_device(solver_named(name), device)
+    if not hasattr(made, "device") and device == "cuda" and strict:
         raise UsageError(f"solver {name} computes on the CPU only; leave --device cuda out")
     return made
+
+
+def on_device(solver: Solver, device: str) -> Solver:
+    """Return a solver that computes on a device, if it has a choice."""
+    if hasattr(solver, "device"):
+        return dataclasses.replace(solver, device=device)  # type: ignore[type-var]
+    return solver

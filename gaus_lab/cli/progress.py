@@ -31,13 +31,13 @@ def progress_of_run(seconds: float) -> Iterator[Callable[[Run], None] | None]:
 
 
 @contextmanager
-def progress_of_rows(total: int) -> Iterator[Callable[[int], None] | None]:
-    """Yield a function that shows how many runs are done; None without a terminal."""
+def progress_of_rows(total: int) -> Iterator[Callable[[int, int], None] | None]:
+    """Yield a function that shows how many runs are done, of how many; None without a terminal."""
     if not _on_terminal():
         yield None
         return
     with _bar(total=total, unit="run") as bar:
-        yield lambda done: bar.update(done - bar.n)
+        yield lambda done, _: bar.update(done - bar.n)
 
 
 def _on_terminal() -> bool:

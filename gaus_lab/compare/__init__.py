@@ -5,9 +5,10 @@ memory is known, and neither a crash nor a solver that hangs costs more than its
 in a file, from which a comparison goes on.
 """
 
+from gaus_lab.compare.ablation import ABLATIONS, variants
 from gaus_lab.compare.processes import FreshProcesses
 from gaus_lab.compare.records import Record, Records
 from gaus_lab.compare.runs import compare
 from gaus_lab.compare.store import RecordFile
 
-__all__ = ["FreshProcesses", "Record", "RecordFile", "Records", "compare"]
+__all__ = ["ABLATIONS", "FreshProcesses", "Record", "RecordFile", "Records", "compare", "variants"]

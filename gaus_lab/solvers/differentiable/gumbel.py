@@ -103,7 +103,7 @@ class GumbelSoftmax:
         The learning rate falls to 0 along half a cosine in this time, and rises again in as much.
     tau : float > 0
         Temperature of the softmax, constant.
-    starts : ``"own"``, ``"middle"``, ``"asap"`` or ``"alap"``
+    start : ``"own"``, ``"middle"``, ``"asap"`` or ``"alap"``
         Stage that the first logits favour: the first of all as published, the middle or an end of [ASAP, ALAP].
     read_out : ``"best"`` or ``"loss"``
     memory : float > 0, GiB
@@ -135,7 +135,7 @@ class GumbelSoftmax:
     learning_rate: float = 1.0
     period: int = 50
     tau: float = 50.0
-    starts: str = "own"
+    start: str = "own"
     read_out: str = "best"
     memory: float = 4.0
     device: str = "auto"
@@ -153,7 +153,7 @@ class GumbelSoftmax:
             if number(getattr(self, key), key, 0, SolverError) == 0:
                 raise SolverError(f"{key} must be > 0, got 0")
         for key, known in (
-            ("starts", _STARTS),
+            ("start", _STARTS),
             ("read_out", _READ_OUTS),
             ("device", ("auto", "cpu", "cuda")),
         ):
@@ -177,7 +177,7 @@ class GumbelSoftmax:
             learning_rate=1.0,
             period=50,
             tau=50.0,
-            starts="own",
+            start="own",
             read_out="loss",
         )
 
@@ -271,7 +271,7 @@ class GumbelSoftmax:
         self, draws: CategoricalDraws, early: IntArray, late: IntArray, device: torch.device
     ) -> Tensor:
         """Return logits that favour one stage of each operation, the same in every replica."""
-        stage = {"own": 0 * early, "middle": (early + late) // 2, "asap": early, "alap": late}[self.starts]
+        stage = {"own": 0 * early, "middle": (early + late) // 2, "asap": early, "alap": late}[self.start]
         logits = torch.zeros((len(early), self.batch, draws.n_stages), device=device)
         value = torch.full((len(early),), OTHER_LOGIT, device=device)
         value[: draws.n_roots] = ROOT_LOGIT

@@ -7,6 +7,7 @@ from gaus_lab.views.info.memory import Scaling, scaling
 from gaus_lab.views.info.quality import Curve, best_curve, curves, step_curve, time_to_quality
 from gaus_lab.views.info.rows import RunRow, instance_names, solver_labels
 from gaus_lab.views.info.sensitivity import Point, Sensitivity, sensitivity
+from gaus_lab.views.info.spread import Spread, spread_cells, spread_header, spreads
 
 __all__ = [
     "Bar",
@@ -19,6 +20,7 @@ __all__ = [
     "RunRow",
     "Scaling",
     "Sensitivity",
+    "Spread",
     "ablation",
     "best_curve",
     "curves",
@@ -29,6 +31,9 @@ __all__ = [
     "scaling",
     "sensitivity",
     "solver_labels",
+    "spread_cells",
+    "spread_header",
+    "spreads",
     "statistics_cells",
     "statistics_header",
     "step_curve",
