@@ -15,6 +15,7 @@ from gaus_lab.cli.values import (
     nearest,
     one_of,
     seconds,
+    share,
     solver_list,
     stretch,
 )
@@ -198,7 +199,20 @@ def _problem_options(parser: Parser) -> None:
     group.add_argument(
         "--ii", type=integer_from(1), metavar="N", help="initiation interval (C only; default MII)"
     )
-    _limit_option(group)
+    group.add_argument(
+        "--recurrences",
+        type=integer_from(0),
+        metavar="N",
+        help="first close N cycles through other iterations, drawn with seed 0 (C only)",
+    )
+    limits = group.add_mutually_exclusive_group()
+    _limit_option(limits)
+    limits.add_argument(
+        "--tight",
+        type=share,
+        metavar="X",
+        help="limits X of the way from the peaks of ASAP to even usage, 0 to 1 (C only)",
+    )
     group.add_argument(
         "--weights",
         type=one_of("kind of weights", ["balanced"]),
@@ -321,6 +335,9 @@ def _check_together(options: Any) -> None:
         raise UsageError(f"--weights balanced sets both weights; leave {prices[1]} out")
     if options.ii is not None and letter != "C":
         raise UsageError(f"--ii is for formulation C; in formulation {letter} iterations do not overlap")
+    for name, value in (("--recurrences", options.recurrences), ("--tight", options.tight)):
+        if value is not None and letter != "C":
+            raise UsageError(f"{name} is for formulation C, not {letter}")
 
 
 def _check_limits(options: Any) -> None:

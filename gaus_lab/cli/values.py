@@ -91,6 +91,15 @@ def seconds(text: str) -> float:
     return value
 
 
+def share(text: str) -> Fraction:
+    """Return a decimal number from 0 to 1 exactly."""
+    rule = "the value must be a decimal number from 0 to 1, such as 0.5"
+    value = _decimal(text, rule)
+    if not 0 <= value <= 1:
+        raise argparse.ArgumentTypeError(f"{rule}, got {short(text)}")
+    return value
+
+
 def limit(text: str) -> tuple[str, int]:
     """Return type and units of ``TYPE=N``."""
     name, equals, units = text.rpartition("=")
