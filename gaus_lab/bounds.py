@@ -12,7 +12,7 @@ from gaus_lab.analysis import alap, asap, critical_path_length, resource_work
 from gaus_lab.difference_bound import Differences, least_differences
 from gaus_lab.exact import product, summable, total
 from gaus_lab.graph import Graph
-from gaus_lab.profile import occupied
+from gaus_lab.profile import fold, occupied
 
 IntArray = NDArray[np.int64]
 
@@ -51,6 +51,41 @@ def peak_bound(graph: Graph, horizon: int) -> dict[str, int]:
         compulsory = occupied((last - occupancy)[fixed], (first + occupancy)[fixed], weight[fixed])
         energy = _interval_bound(first, last, summable(product(weight, occupancy)))
         result[resource] = max(energy, _round_up(compulsory.peak), _round_up(weight.max(initial=0)))
+    return result
+
+
+def modulo_peak_bound(graph: Graph, horizon: int, ii: int) -> dict[str, int]:
+    """Return for each resource a lower bound on its peak usage in any loop schedule at `ii` within the horizon, units.
+
+    In the steady state every operation runs once in its window and again, ii steps later, in the next one: two turns
+    of these windows are the jobs of an interval bound. To it come even usage of the ii slots, and the folded profile of
+    the steps in which an operation is busy wherever it starts.
+
+    Raises
+    ------
+    ProblemError
+        `ii` is below RecMII.
+
+    Examples
+    --------
+    >>> modulo_peak_bound(Graph.build("abc"), horizon=1, ii=3)  # all start in step 0, one slot of three
+    {'op': 3}
+    """
+    early, late = asap(graph, ii), alap(graph, horizon, ii)
+    result = {}
+    for resource in graph.resources:
+        ops = _working(graph, resource)
+        occupancy, weight = graph.occupancy[ops], graph.weight[ops]
+        energy = summable(product(weight, occupancy))
+        first = early[ops] % ii
+        last = first + (late[ops] - early[ops]) + occupancy
+        turns = np.concatenate([first, first + ii]), np.concatenate([last, last + ii])
+        fixed = last - occupancy < first + occupancy
+        compulsory = fold((last - occupancy)[fixed], (first + occupancy)[fixed], weight[fixed], ii)
+        in_turns = _interval_bound(*turns, np.concatenate([energy, energy]))
+        even = -(-total(energy) // ii)
+        largest = _round_up(weight.max(initial=0))
+        result[resource] = max(even, in_turns, _round_up(compulsory.peak), largest)
     return result
 
 

@@ -105,8 +105,8 @@ def explain(problem: Problem) -> Explanation:
     Notes
     -----
     Path: the longest one is compared with the horizon. Recurrence: RecMII with the II. Operation: the units of each
-    with its limit. Units: of a straight line the interval bound on the peak, of a loop ``ceil(work / II)``, with the
-    limit. The bounds are those of the problem's own `bound`.
+    with its limit. Units: the interval bound on the peak (of a loop folded, and only ``ceil(work / II)`` where the
+    dependences break the horizon or the II), with the limit. The bounds are those of the problem's own `bound`.
 
     Examples
     --------
@@ -140,7 +140,9 @@ def _unit_reasons(problem: Problem, timely: bool) -> Iterator[Reason]:
     graph, ii = problem.graph, problem.interval
     assert problem.limits is not None
     least: Mapping[str, int] = {}
-    if ii is not None:
+    if ii is not None and timely and problem.horizon is not None:
+        least = bounds.modulo_peak_bound(graph, problem.horizon, ii)
+    elif ii is not None:
         least = {resource: -(-work // ii) for resource, work in resource_work(graph).items()}
     elif problem.horizon is not None and timely:
         least = bounds.peak_bound(graph, problem.horizon)

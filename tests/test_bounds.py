@@ -177,6 +177,32 @@ def test_footprint_of_operands_and_of_compulsory_lives() -> None:
     assert FootprintProblem(lives).bound() == 3 + 4 + 1
 
 
+@settings(max_examples=150, deadline=None)
+@given(
+    graphs(min_ops=1, max_ops=4, max_edges=5, max_latency=2, max_distance=2),
+    st.integers(1, 4),
+    st.integers(0, 2),
+)
+def test_modulo_peaks_are_at_least_the_bound(graph: Graph, ii: int, slack: int) -> None:
+    assume(gl.rec_mii(graph) <= ii)
+    horizon = gl.critical_path_length(graph, ii) + slack
+    assume(horizon <= 7)
+    forced = bounds.modulo_peak_bound(graph, horizon, ii)
+    for start in every_start(graph, horizon, ii):
+        peaks = Schedule(graph, start, ii=ii).peak_usage
+        assert all(forced[resource] <= peaks[resource] for resource in graph.resources)
+
+
+def test_modulo_peaks_around_the_turn() -> None:
+    """Two operations whose windows meet only modulo the II, and one that is busy for more than a turn."""
+    ops = [{"name": "a", "latency": 3}, {"name": "b"}, {"name": "c"}]
+    graph = Graph.build(ops, [("a", "b")])
+    assert bounds.modulo_peak_bound(graph, 4, 3) == {"op": 2}
+    assert bounds.modulo_peak_bound(Graph.build([{"name": "a", "occupancy": 5, "latency": 5}]), 5, 2) == {
+        "op": 3
+    }
+
+
 def summed_lifetimes(schedule: Schedule) -> int:
     """Return bits times boundaries over all values with consumers, counted value by value."""
     graph, ii, result = schedule.graph, schedule.ii or 0, 0

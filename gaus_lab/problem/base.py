@@ -154,12 +154,17 @@ class Problem:
 
     def _peak_infeasibility(self) -> str | None:
         """Return which limit lies below the interval bound on its resource's peak usage."""
-        if not self.limits or self.horizon is None or self.interval is not None:
+        if not self.limits or self.horizon is None:
             return None
-        for resource, least in bounds.peak_bound(self.graph, self.horizon).items():
+        if self.interval is None:
+            forced, where = bounds.peak_bound(self.graph, self.horizon), "in some step"
+        else:
+            forced = bounds.modulo_peak_bound(self.graph, self.horizon, self.interval)
+            where = f"in some slot of II {self.interval}"
+        for resource, least in forced.items():
             if least > self.limits.get(resource, least):
                 return (
-                    f"dependences and horizon {self.horizon} force {least} units of {resource} in some step, "
+                    f"dependences and horizon {self.horizon} force {least} units of {resource} {where}, "
                     f"the limit is {self.limits[resource]}"
                 )
         return None
