@@ -33,11 +33,17 @@ if TYPE_CHECKING:
 
 MEAN = "geometric mean"
 
+#: Above this multiple of the reference bars are cut, and their heights written into them.
+TALLEST = 3.0
+#: With less than this factor between the largest and the smallest value there are points in place of bars.
+CLOSE = 1.5
+
 
 def plot_relative_cost(rows: Sequence[RunRow], reference: str | None = None) -> Picture:
     """Return bars by instance and solver: the objective as a multiple of the reference's median, 1 = equal.
 
-    A whisker spans the seeds. A cross marks a solver without a schedule. The last group is the geometric mean over
+    A whisker spans the seeds. Bars above 3 are cut and say how high they are; where all are close to 1 they are points
+    on an axis of their own. A cross marks a solver without a schedule. The last group is the geometric mean over
     the instances that all solvers have.
 
     Parameters
@@ -143,6 +149,9 @@ def _bars(data: RelativeCost, what: str) -> Picture:
     axes = picture.subplots()
     tidy(axes)
     width = 0.8 / len(data.labels)
+    bars_of_all = [bar for row in data.bars for bar in row if bar is not None]
+    # Small differences do not show on an axis from 0, and bars on any other axis would lie: then there are points.
+    close = max(bar.high for bar in bars_of_all) < CLOSE * min(bar.low for bar in bars_of_all)
     for k, (label, row, mean) in enumerate(zip(data.labels, data.bars, data.means, strict=True)):
         left = -0.4 + width * (k + 0.5)
         there = [i for i, bar in enumerate(row) if bar is not None]
@@ -150,10 +159,16 @@ def _bars(data: RelativeCost, what: str) -> Picture:
         heights, at = [bar.median for bar in bars], [i + left for i in there]
         if mean is not None and len(groups) > len(data.instances):
             heights, at = [*heights, mean], [*at, len(data.instances) + left]
-        axes.bar(at, heights, width * 0.92, color=colour(k), label=label)
-        _whiskers(axes, at, bars)
+        if close:
+            axes.plot(at, heights, marker(k), color=colour(k), markersize=5, label=label)
+        else:
+            axes.bar(at, heights, width * 0.92, color=colour(k), label=label)
+            _name_tall(axes, at, heights)
+        _whiskers(axes, at, bars, colour(k) if close else "black")
         gone = [i + left for i, bar in enumerate(row) if bar is None]
-        axes.plot(gone, [0] * len(gone), "x", color=colour(k), markersize=5, clip_on=False)
+        axes.plot(gone, [1 if close else 0] * len(gone), "x", color=colour(k), markersize=5, clip_on=False)
+    if not close and max(bar.high for bar in bars_of_all) > TALLEST:
+        axes.set_ylim(0, TALLEST)
     axes.axhline(1, color="black", linewidth=0.9)
     if len(groups) > len(data.instances):
         axes.axvline(len(data.instances) - 0.5, color=GREY, linewidth=0.8, linestyle=":")
@@ -163,10 +178,26 @@ def _bars(data: RelativeCost, what: str) -> Picture:
     return picture
 
 
-def _whiskers(axes: Axes, at: list[float], bars: Sequence[Any]) -> None:
+def _whiskers(axes: Axes, at: list[float], bars: Sequence[Any], shade: str) -> None:
     for x, bar in zip(at, bars, strict=False):
         if bar.high > bar.low:
-            axes.vlines(x, bar.low, bar.high, color="black", linewidth=1.1)
+            axes.vlines(x, bar.low, bar.high, color=shade, linewidth=1.1)
+
+
+def _name_tall(axes: Axes, at: list[float], heights: list[float]) -> None:
+    """Write the heights of bars that the axis cuts into their tops."""
+    for x, height in zip(at, heights, strict=True):
+        if height > TALLEST:
+            axes.text(
+                x,
+                TALLEST * 0.98,
+                f"{height:.1f}",
+                rotation=90,
+                ha="center",
+                va="top",
+                fontsize=7,
+                color="white",
+            )
 
 
 def _group_names(axes: Axes, groups: list[str]) -> None:

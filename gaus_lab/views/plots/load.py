@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 def plot_load(load: Load) -> Picture:
     """Return a panel for each resource, units in use by step, and one for the live bits by boundary.
 
-    A line marks the limit, if there is one; the title has the peak and the utilisation. Of a loop the steps are the
+    A dashed line marks a limit; the title has peak, limit and utilisation. Of a loop the steps are the
     slots of its initiation interval.
 
     Parameters
@@ -45,8 +45,7 @@ def plot_load(load: Load) -> Picture:
     for k, (axes, resource) in enumerate(zip(of_resources, used, strict=True)):
         _steps(axes, resource.usage, colour(k))
         if resource.limit is not None:
-            axes.axhline(resource.limit, color="black", linestyle="--", linewidth=1.1, label="limit")
-            axes.legend(frameon=False, fontsize=8)
+            axes.axhline(resource.limit, color="black", linestyle="--", linewidth=1.1)
         axes.set_xlabel(word)
         axes.set_ylabel("units in use")
     _steps(of_bits, load.live_bits, GREY)
@@ -61,7 +60,8 @@ def _heading(load: Load) -> str:
 
 
 def _title(resource: ResourceLoad) -> str:
-    return f"{resource.resource}: peak {resource.peak}, {100 * resource.utilisation:.0f} % used"
+    allowed = "" if resource.limit is None else f" of at most {resource.limit}"
+    return f"{resource.resource}: peak {resource.peak}{allowed}, {100 * resource.utilisation:.0f} % used"
 
 
 def _steps(axes: Axes, values: tuple[int, ...], shade: str) -> None:
