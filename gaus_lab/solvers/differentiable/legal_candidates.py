@@ -45,7 +45,7 @@ class ModuloCandidates:
     """For loops: the fixed point of the dependences, then the closest free slots of a modulo reservation table.
 
     Where the means leave no way into the slots, attempts of iterative modulo scheduling are among the candidates:
-    slots are a puzzle that rounding does not solve.
+    slots are a puzzle that rounding does not solve. Thorough calls shorten the lifetimes of what they found, too.
 
     Parameters
     ----------
@@ -61,15 +61,22 @@ class ModuloCandidates:
     def __call__(self, mu: NDArray[Any], press: float | None = 0.0) -> Iterator[IntArray]:
         """Yield schedules; see `Candidates`."""
         for start in self._legalize(mu):
-            if not self.placement.limited or not self.placement.table_fits:
-                yield start
-                continue
-            placed = self.placement.near(start)
+            placed = self._placed(start)
             if placed is None:
-                placed = self.placement.attempt(self._attempts)
-                self._attempts += 1
-            if placed is not None:
-                yield placed
+                continue
+            yield placed
+            if press is not None and self.placement.table_fits:
+                yield self.placement.shortened(placed)
+
+    def _placed(self, start: IntArray) -> IntArray | None:
+        """Return a schedule under the limits near the given one, or else any; None if there is no way to it."""
+        if not self.placement.limited or not self.placement.table_fits:
+            return start
+        placed = self.placement.near(start)
+        if placed is None:
+            placed = self.placement.attempt(self._attempts)
+            self._attempts += 1
+        return placed
 
 
 class MakespanCandidates:
