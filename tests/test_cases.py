@@ -36,18 +36,14 @@ OTHERS = {
     "chaining_modulo": "delays inside a clock cycle are not modelled",
     "memory_order": "memory of a sequential order is not modelled; liveness counts step boundaries",
     "notebook": "pictures and notebooks have tests of their own",
-    "overlap": "copies of a value in overlapping iterations are not a quantity of their own",
-    "property": "sentences about whole solvers and environments, not data",
+    "property": "sentences about whole solvers; see test_cases_property",
     "fixed": "starts that the problem fixes are not modelled",
-    "gumbel": "the categorical solver has tests of its own",
 }
 
 
 def label(case: Case) -> str:
     """Return the feature of `OTHERS` that a case needs, else its kind."""
-    if case["kind"] == "dag" and "fixed" in case["input"]:
-        return "fixed"
-    return "gumbel" if case["input"].get("call") == "gumbel solver" else case["kind"]
+    return "fixed" if case["kind"] == "dag" and "fixed" in case["input"] else case["kind"]
 
 
 def read_cases() -> list[Case]:
@@ -131,6 +127,15 @@ def test_no_schedule_below_the_least_ii(case: Case) -> None:
         if ii >= expected["mii"]:
             assert first_start(graph, problem.horizon + 3 * ii, graph.limits, ii) is None
     assert all(ii < expected["min_ii"] for ii in expected.get("infeasible_ii", ()))
+
+
+@each("overlap")
+def test_overlap(case: Case) -> None:
+    """Copies of a value that are live at once in the steady state: the footprint of its one bit."""
+    birth, death = case["input"]["live"]
+    ii = case["input"]["II"]
+    graph = Graph.build([{"name": "maker", "bits": 1}, {"name": "user", "bits": 0}], [("maker", "user")])
+    assert Schedule(graph, [birth, death], ii=ii).footprint() == case["expected"]["copies"]
 
 
 @each("modulo", "min_ii", "feasible_ii")
@@ -258,7 +263,12 @@ def assert_mentions(text: str, words: list[str]) -> None:
 def test_error(case: Case) -> None:
     given, expected = case["input"], case["expected"]
     begin = time.perf_counter()
-    if "deadline" in given:
+    if given.get("call") == "gumbel solver":
+        for tau in given["tau"]:
+            with pytest.raises(GausLabError) as raised:
+                gl.GumbelSoftmax(tau=float(tau))
+            assert_mentions(str(raised.value), expected["mentions"])
+    elif "deadline" in given:
         problem = ResourceProblem(as_graph(case), given["deadline"])
         # No exception: a horizon that is too short is an answer, found before any optimisation.
         for result in (
@@ -441,5 +451,5 @@ def test_others(feature: str) -> None:
 
 @pytest.mark.skipif(not CASES, reason=ABSENT)
 def test_every_kind_is_known() -> None:
-    tested = {"modulo", "check", "dag", "error", "parse", "numeric"}
+    tested = {"modulo", "overlap", "check", "dag", "error", "parse", "numeric"}
     assert {label(case) for case in CASES} <= tested | OTHERS.keys()

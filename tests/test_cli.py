@@ -361,6 +361,38 @@ def test_compare(gaus_lab: Command, tmp_path: Path) -> None:
     assert len(answer.out.splitlines()) == 1 + 4 + 1
 
 
+def test_compare_goes_on_from_a_file(gaus_lab: Command, tmp_path: Path) -> None:
+    line = "compare hal --formulation A --solvers asap,alap --resume"
+    first = gaus_lab(line, tmp_path / "runs.jsonl")
+    before = (tmp_path / "runs.jsonl").read_bytes()
+    again = gaus_lab(line, tmp_path / "runs.jsonl")
+    assert (again.status, again.out) == (first.status, first.out)
+    assert (tmp_path / "runs.jsonl").read_bytes() == before != b""
+    (tmp_path / "notes").write_text("mine\n")
+    refused = gaus_lab(line, tmp_path / "notes")
+    assert refused.status == 2 and "notes:1: not a file of records" in refused.err
+    assert (tmp_path / "notes").read_text() == "mine\n"
+
+
+def test_ablate(gaus_lab: Command, tmp_path: Path) -> None:
+    line = "ablate rho hal --formulation A --seconds 0.1 --seeds 2 --figure"
+    answer = gaus_lab(line, tmp_path / "rho.png")
+    assert answer.status == 0
+    rows = answer.out.splitlines()
+    assert "mean" in rows[0] and len([row for row in rows if row.startswith("hal")]) == 4
+    assert (tmp_path / "rho.png").read_bytes()[:4] == b"\x89PNG"
+    wrong = gaus_lab(line, tmp_path / "rho.txt")
+    assert wrong.status == 2 and "a figure must end in .png, .pdf, .svg" in wrong.err
+
+
+def test_tight_limits_break_asap(gaus_lab: Command) -> None:
+    line = "compare ewf --formulation C --recurrences 3 --tight 0.5 --seconds 5 --solvers"
+    assert gaus_lab(f"{line} asap").status == 1
+    assert gaus_lab(f"{line} ims").status == 0
+    forced = gaus_lab("solve ewf --formulation C --recurrences 3 --tight 1 --stretch 1 --solver ims")
+    assert forced.status == 1 and "force 4 units of ALU in some slot of II 10, the limit is 3" in forced.err
+
+
 def test_compare_in_markdown_with_a_run_that_fails(gaus_lab: Command) -> None:
     line = "compare hal --formulation A --solvers asap,list --horizon 20 --limit MUL=1 --markdown"
     answer = gaus_lab(line)
@@ -420,7 +452,7 @@ def test_lab_without_notebooks_or_without_jupyter(
 
 def test_help_and_version(gaus_lab: Command) -> None:
     assert gaus_lab("--version").out.startswith("gaus-lab 0.")
-    for command in ("", "info", "solve", "verify", "compare", "data", "lab"):
+    for command in ("", "info", "solve", "min-ii", "verify", "compare", "ablate", "data", "lab"):
         answer = gaus_lab(f"{command} --help")
         assert answer.status == 0 and answer.out.startswith("usage: gaus-lab")
     assert "default 10" in gaus_lab("solve --help").out

@@ -203,6 +203,7 @@ def test_random_workload_has_the_statistics_of_rw(data_dir: Path, file: str, spa
         ("array_multiplier", {"bits": 1}, "bits must be >= 2"),
         ("random_dag", {"n": 3, "edges": 4}, "3 operations have at most 3 edges"),
         ("random_dag", {"types": ()}, "types must be a sequence of names"),
+        ("random_dag", {"types": 4}, "types must be a sequence of names"),
         ("random_workload", {"seed": -1}, "seed must be >= 0, got -1"),
     ],
 )

@@ -124,7 +124,7 @@ def random_dag(
             f"random_dag: {n} operations have at most {pairs} edges without a cycle, got {edges}"
         )
     rng = _generator(seed, "random_dag: seed")
-    if isinstance(types, str) or not len(types):
+    if isinstance(types, str) or not isinstance(types, Sequence | Mapping) or not types:
         raise DatasetError(
             f"random_dag: types must be a sequence of names or a dict, not empty, got {types!r}"
         )
