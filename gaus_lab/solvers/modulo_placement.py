@@ -108,16 +108,21 @@ class ModuloPlacement:
             left -= portion
         return None
 
-    def near(self, target: IntArray) -> IntArray | None:
-        """Return starts under the limits near the given ones, None if the budget runs out.
+    def near(self, target: IntArray, stopped: Callable[[], bool] = never) -> IntArray | None:
+        """Return starts under the limits near the given ones, None if the budget runs out or it is stopped.
 
         Operations come in the order of their targets; each takes the free slots that are closest.
         """
         rank = np.empty(len(target), dtype=np.int64)
         rank[np.lexsort((self.late, target))] = np.arange(len(target))
         table = empty_table(self.forwards, self.needs.units, rank)
-        found = place_near(self.forwards, table, np.array(target, dtype=np.int64), self._budget)
-        return table.start if found else None
+        aims, left = np.array(target, dtype=np.int64), self._budget
+        while left > 0 and not stopped():
+            portion = min(left, 2 * len(self.early) + 1)
+            if place_near(self.forwards, table, aims, portion):
+                return table.start
+            left -= portion
+        return None
 
     def shortened(self, start: IntArray, stopped: Callable[[], bool] = never) -> IntArray:
         """Return a legal schedule with shorter lifetimes, by moves of single operations until none helps."""

@@ -18,7 +18,7 @@ from gaus_lab.run import Run
 from gaus_lab.solvers.differentiable.devices import device_for, torch_threads
 from gaus_lab.solvers.differentiable.families import family_named
 from gaus_lab.solvers.differentiable.lagrangian import Multipliers
-from gaus_lab.solvers.differentiable.legal_candidates import candidates_of
+from gaus_lab.solvers.differentiable.legal_candidates import ModuloCandidates, candidates_of
 from gaus_lab.solvers.differentiable.objective import ExpectedResourceObjective, expected_objective
 from gaus_lab.solvers.differentiable.start_windows import (
     MAX_CELLS,
@@ -311,6 +311,9 @@ class GauS:
         run.offer(late)
         state = self.init(problem, run.seed, makespan)
         run.device = state.mu.device.type
+        if isinstance(state.candidates, ModuloCandidates):
+            state.candidates.stopped = lambda: run.stopped
+            self._offer(run, state.candidates.first())
         for extreme in (early, late):
             self._offer(run, state.candidates(extreme))
         if (early == late).all() and problem.formulation != "R":

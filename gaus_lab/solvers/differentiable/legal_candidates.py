@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, Protocol
 
 import numpy as np
@@ -12,7 +12,7 @@ from gaus_lab.problem import ModuloProblem, Problem
 from gaus_lab.solvers.differentiable.capacity import UNLIMITED, CapacityRepair
 from gaus_lab.solvers.differentiable.legalize import Legalizer
 from gaus_lab.solvers.list_pass import ListPass, rank_by
-from gaus_lab.solvers.modulo_placement import ModuloPlacement
+from gaus_lab.solvers.modulo_placement import ModuloPlacement, never
 
 IntArray = NDArray[np.int64]
 
@@ -51,12 +51,30 @@ class ModuloCandidates:
     ----------
     problem : ModuloProblem
     early, late : int arrays of shape (n_ops,), steps
+
+    Attributes
+    ----------
+    stopped : callable
+        Whether the run is over: on big graphs a placement takes long, and is given up then.
     """
 
     def __init__(self, problem: ModuloProblem, early: IntArray, late: IntArray) -> None:
         self._legalize = Legalizer(problem.graph, early, late, problem.ii)
         self.placement = ModuloPlacement(problem, np.random.default_rng(0))
         self._attempts = 0
+        self.stopped: Callable[[], bool] = never
+
+    def first(self) -> Iterator[IntArray]:
+        """Yield what iterative modulo scheduling finds forwards and backwards, also with shorter lifetimes."""
+        if not self.placement.table_fits:
+            return
+        for attempt in range(2):
+            if attempt and self.stopped():
+                return
+            start = self.placement.attempt(attempt, self.stopped if attempt else never)
+            if start is not None:
+                yield start
+                yield self.placement.shortened(start, self.stopped)
 
     def __call__(self, mu: NDArray[Any], press: float | None = 0.0) -> Iterator[IntArray]:
         """Yield schedules; see `Candidates`."""
@@ -66,15 +84,15 @@ class ModuloCandidates:
                 continue
             yield placed
             if press is not None and self.placement.table_fits:
-                yield self.placement.shortened(placed)
+                yield self.placement.shortened(placed, self.stopped)
 
     def _placed(self, start: IntArray) -> IntArray | None:
         """Return a schedule under the limits near the given one, or else any; None if there is no way to it."""
         if not self.placement.limited or not self.placement.table_fits:
             return start
-        placed = self.placement.near(start)
+        placed = self.placement.near(start, self.stopped)
         if placed is None:
-            placed = self.placement.attempt(self._attempts)
+            placed = self.placement.attempt(self._attempts, self.stopped)
             self._attempts += 1
         return placed
 
