@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import ClassVar, Self
 
@@ -19,6 +18,7 @@ from gaus_lab.problem import Problem
 from gaus_lab.run import Run
 from gaus_lab.solvers.differentiable.categorical import CategoricalDraws, draw_windows, gumbel_noise
 from gaus_lab.solvers.differentiable.categorical_loss import DrawLoss, Judgement, draw_loss
+from gaus_lab.solvers.differentiable.devices import torch_threads
 from gaus_lab.solvers.differentiable.legal_candidates import Candidates, candidates_of
 
 IntArray = NDArray[np.int64]
@@ -237,7 +237,7 @@ class GumbelSoftmax:
         early, late = draw_windows(problem)
         run.offer(early)  # before anything that takes time: there is a schedule from now on
         run.offer(late)
-        with _torch_threads(self.threads):
+        with torch_threads(self.threads):
             state = self.init(problem, run.seed)
             run.device = state.logits.device.type
             for extreme in (early, late):
@@ -297,14 +297,3 @@ def memory_estimate(size: int) -> int:
     0.3259629011154175
     """
     return size * torch.finfo(torch.float32).bits // 8 * LIVE_TENSORS
-
-
-@contextmanager
-def _torch_threads(count: int) -> Iterator[None]:
-    """Set the number of torch's CPU threads for a while."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(count)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)
