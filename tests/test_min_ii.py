@@ -169,11 +169,11 @@ def test_empty_and_hopeless() -> None:
 def test_a_horizon_that_is_given_binds() -> None:
     graph = gl.Graph.build(["a", "b", "c"])
     found = gl.min_ii(graph, {"op": 1}, horizon=2)
-    assert (found.ii, found.proven) == (None, False)
+    assert (found.ii, found.proven) == (None, True)
     assert [trial.ii for trial in found.tried] == [3]
     found = gl.min_ii(graph, {"op": 2}, horizon=1, max_ii=5)
-    assert (found.ii, found.proven) == (None, False)
-    assert [trial.ii for trial in found.tried] == [2, 3, 4, 5]
+    assert (found.ii, found.proven) == (None, True)
+    assert [trial.ii for trial in found.tried] == [2]
 
 
 @pytest.mark.fast
