@@ -42,7 +42,7 @@ def in_background(work: Callable[[], None], cancel: Callable[[], None], run: Run
         except BaseException as error:  # handed to the caller's thread
             failure.append(error)
 
-    thread = threading.Thread(target=body, daemon=True)
+    thread = threading.Thread(target=body)
     thread.start()
     try:
         while thread.is_alive():
