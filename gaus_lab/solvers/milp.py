@@ -123,8 +123,10 @@ class Milp:
             callback += look
 
         def work() -> None:
-            solver.run()
-            solver.resetGlobalScheduler(True)  # its threads must not outlive the interpreter
+            try:
+                solver.run()
+            finally:
+                solver.resetGlobalScheduler(True)  # its threads must not outlive the interpreter
 
         try:
             in_background(work, lambda: over.append(True), run)
