@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gaus_lab.analysis import alap, asap, critical_path_length, resource_work
-from gaus_lab.difference_bound import Differences, least_differences
+from gaus_lab.difference_bound import Differences, least_differences, solvable
 from gaus_lab.exact import product, summable, total
 from gaus_lab.graph import Graph
 from gaus_lab.profile import fold, occupied
@@ -141,23 +141,12 @@ def communication_bound(graph: Graph, horizon: int) -> int:
     4
     """
     edges = np.flatnonzero(graph.distance == 0)
-    least = _least_spans(graph, horizon, edges)
-    simple = total(product(graph.cost[edges], least))
-    system = Differences(
-        graph.src[edges],
-        graph.dst[edges],
-        graph.lag[edges],
-        graph.cost[edges],
-        asap(graph),
-        alap(graph, horizon),
-    )
-    return max(simple, least_differences(system) or 0)
-
-
-def _least_spans(graph: Graph, horizon: int, edges: IntArray) -> IntArray:
-    src, dst = graph.src[edges], graph.dst[edges]
-    least: IntArray = np.maximum(graph.lag[edges], asap(graph)[dst] - alap(graph, horizon)[src])
-    return least
+    early, late = asap(graph), alap(graph, horizon)
+    src, dst, lag, cost = graph.src[edges], graph.dst[edges], graph.lag[edges], graph.cost[edges]
+    simple = total(product(cost, np.maximum(lag, early[dst] - late[src])))
+    if not solvable(len(edges)):
+        return simple
+    return max(simple, least_differences(Differences(src, dst, lag, cost, early, late)) or 0)
 
 
 def footprint_bound(graph: Graph, horizon: int) -> int:
@@ -193,10 +182,14 @@ def lifetime_bound(graph: Graph, horizon: int, ii: int | None = None) -> int:
         return 0
     n, born = graph.n_ops, np.maximum(graph.latency - 1, 0)
     src, dst = graph.src[edges], graph.dst[edges]
-    turns = product(graph.distance[edges], ii or 0)
-    if turns.dtype == object or int(turns.max(initial=0)) > 2**50:
-        return 0
     makers = np.unique(src)
+    turns = product(graph.distance[edges], ii or 0)
+    if (
+        not solvable(2 * len(edges) + len(makers))
+        or turns.dtype == object
+        or int(turns.max(initial=0)) > 2**50
+    ):
+        return 0
     death = np.zeros(n, dtype=np.int64)
     death[makers] = n + np.arange(len(makers))
     early, late = asap(graph, ii), alap(graph, horizon, ii)

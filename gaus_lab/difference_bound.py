@@ -30,6 +30,11 @@ class Differences(NamedTuple):
     late: IntArray
 
 
+def solvable(count: int) -> bool:
+    """Return whether the linear program over so many differences is worth laying out."""
+    return 0 < count <= MAX_DIFFERENCES
+
+
 def least_differences(system: Differences) -> int | None:
     """Return a lower bound on ``sum of cost * (x[dst] - x[src])``; None if the linear program is too large or fails.
 
@@ -46,7 +51,7 @@ def least_differences(system: Differences) -> int | None:
     >>> least_differences(Differences(*one, early=np.zeros(3, int), late=np.full(3, 9)))
     6
     """
-    if not 0 < len(system.src) <= MAX_DIFFERENCES:
+    if not solvable(len(system.src)):
         return None
     flow = _dual_flow(system)
     if flow is None:

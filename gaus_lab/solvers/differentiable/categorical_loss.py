@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -78,6 +78,11 @@ def _sums(slope: Tensor) -> Tensor:
     return torch.nn.functional.pad(slope.cumsum(-1), (1, 0))
 
 
+def _on(device: torch.device) -> Callable[[NDArray[np.generic]], Tensor]:
+    """Return the function that puts an array on a device."""
+    return lambda values: torch.as_tensor(np.ascontiguousarray(values), device=device)
+
+
 class ResourceLoss:
     """Crossing edges and the negative entropy of usage, the loss of the published method (formulation A).
 
@@ -103,10 +108,7 @@ class ResourceLoss:
         graph, weights = problem.graph, problem.resource_weights
         assert isinstance(weights, Mapping) and problem.communication_weight is not None
         self._communication = float(problem.communication_weight)
-
-        def tensor(values: NDArray[np.generic]) -> Tensor:
-            return torch.as_tensor(np.ascontiguousarray(values), device=device)
-
+        tensor = _on(device)
         self._prices = tensor(np.array([weights.get(r, 0) for r in graph.resources], dtype=np.float64))
         self._weight = tensor(graph.weight[order].astype(np.float64))
         self._resource = tensor(graph.resource_index[order])
@@ -178,10 +180,7 @@ class FootprintLoss:
         self, problem: FootprintProblem, order: IntArray, n_stages: int, device: torch.device
     ) -> None:
         graph, place = problem.graph, _places(order)
-
-        def tensor(values: NDArray[np.generic]) -> Tensor:
-            return torch.as_tensor(np.ascontiguousarray(values), device=device)
-
+        tensor = _on(device)
         producer, consumer, _ = unique_edges(graph)
         self._producer, self._consumer = tensor(place[producer]), tensor(place[consumer])
         used = np.zeros(graph.n_ops, dtype=bool)

@@ -12,17 +12,26 @@ import torch._dynamo
 
 from gaus_lab.errors import SolverError
 
-#: With ``device="auto"`` a GPU is used from this many operations on; below, launching kernels costs more.
-MIN_OPS_FOR_GPU = 5_000
 
+def device_for(device: str, size: int, least: int) -> torch.device:
+    """Return the device for ``"auto"``, ``"cpu"`` or ``"cuda"``.
 
-def device_for(device: str, n_ops: int) -> torch.device:
-    """Return the device for ``"auto"``, ``"cpu"`` or ``"cuda"``; `SolverError` where there is no GPU."""
+    Parameters
+    ----------
+    device : str
+    size, least : int
+        With ``"auto"`` a GPU is used where the size is at least this: below, launching kernels costs more.
+
+    Raises
+    ------
+    SolverError
+        There is no GPU.
+    """
     available = torch.cuda.is_available()
     if device == "cuda" and not available:
         raise SolverError("device 'cuda' is not available on this machine; use 'auto' or 'cpu'")
     if device == "auto":
-        return torch.device("cuda" if available and n_ops >= MIN_OPS_FOR_GPU else "cpu")
+        return torch.device("cuda" if available and size >= least else "cpu")
     return torch.device(device)
 
 

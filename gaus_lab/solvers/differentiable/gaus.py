@@ -40,6 +40,8 @@ REFINE_HEAT = {"A": 0.3, "B": 1.0, "C": 1.0}
 REFINE_BLOCKS = 300
 #: Rounds without a time limit, if none are asked for.
 DEFAULT_ROUNDS = 4
+#: With ``device="auto"`` a GPU is used from this many operations on.
+MIN_OPS_FOR_GPU = 5_000
 #: Smallest smooth-peak temperature at the begin and the end of a round, as a share of the even usage.
 _SHARPNESS = (0.1, 0.02)
 #: Learning rate of the spread, which is a logit and not a number of steps.
@@ -188,7 +190,7 @@ class GauS:
         if makespan is None and problem.horizon is None:
             makespan = int((list_schedule(problem) + graph.span).max(initial=0))
         early, late = start_windows(problem, makespan)
-        device = device_for(self.device, graph.n_ops)
+        device = device_for(self.device, graph.n_ops, MIN_OPS_FOR_GPU)
 
         def tensor(values: IntArray | float) -> torch.Tensor:
             return torch.as_tensor(values, dtype=torch.float32, device=device)

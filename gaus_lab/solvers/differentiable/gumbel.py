@@ -18,7 +18,7 @@ from gaus_lab.problem import Problem
 from gaus_lab.run import Run
 from gaus_lab.solvers.differentiable.categorical import CategoricalDraws, draw_windows, gumbel_noise
 from gaus_lab.solvers.differentiable.categorical_loss import DrawLoss, Judgement, draw_loss
-from gaus_lab.solvers.differentiable.devices import torch_threads
+from gaus_lab.solvers.differentiable.devices import device_for, torch_threads
 from gaus_lab.solvers.differentiable.legal_candidates import Candidates, candidates_of
 
 IntArray = NDArray[np.int64]
@@ -194,7 +194,7 @@ class GumbelSoftmax:
         early, late = draw_windows(problem)
         size = problem.graph.n_ops * self.batch * (int(late.max(initial=0)) + 1)
         self._check_memory(problem, size)
-        device = self._device(size)
+        device = device_for(self.device, size, MIN_LOGITS_FOR_GPU)
         draws = CategoricalDraws(problem.graph, early, late, self.batch, self.tau, device)
         logits = self._first_logits(draws, early, late, device)
         return DrawState(
@@ -278,14 +278,6 @@ class GumbelSoftmax:
         place = torch.as_tensor(stage[draws.order], device=device)[:, None, None].expand(-1, self.batch, 1)
         logits.scatter_(-1, place, value[:, None, None].expand_as(place))
         return logits.requires_grad_()
-
-    def _device(self, size: int) -> torch.device:
-        available = torch.cuda.is_available()
-        if self.device == "cuda" and not available:
-            raise SolverError("device 'cuda' is not available on this machine; use 'auto' or 'cpu'")
-        if self.device == "auto":
-            return torch.device("cuda" if available and size >= MIN_LOGITS_FOR_GPU else "cpu")
-        return torch.device(self.device)
 
 
 def memory_estimate(size: int) -> int:
