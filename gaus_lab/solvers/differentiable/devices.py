@@ -7,9 +7,6 @@ from contextlib import contextmanager
 
 import torch
 
-# torch loads this at the first step of an optimiser, where its seconds would count as time of the search.
-import torch._dynamo
-
 from gaus_lab.errors import SolverError
 
 

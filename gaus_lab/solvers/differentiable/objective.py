@@ -156,7 +156,7 @@ class ExpectedFootprint:
 
     def prepare(self, max_sigma: float) -> None:
         """Lay out windows for deviations up to `max_sigma`; anew only where the old ones are too small or wasteful."""
-        if self._windows is not None and fits(self._cap, max_sigma):
+        if fits(self._windows, self._cap, max_sigma):
             return
         self._cap = max_sigma
         self._windows = LifetimeWindows(

@@ -9,6 +9,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from gaus_lab.solvers.differentiable.adam import Adam
 from gaus_lab.solvers.differentiable.lagrangian import Multipliers
 from gaus_lab.solvers.differentiable.legal_candidates import Candidates
 from gaus_lab.solvers.differentiable.objective import ExpectedObjective
@@ -53,7 +54,7 @@ class State:
     spread: Tensor
     sigma_cap: Tensor
     multipliers: Multipliers
-    optimizer: torch.optim.Optimizer
+    optimizer: Adam
     overuse: ExpectedOveruse | None
     prices: Multipliers
     round: int = 0

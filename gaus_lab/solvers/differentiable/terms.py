@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -12,6 +13,7 @@ from torch import Tensor
 
 from gaus_lab.exact import product
 from gaus_lab.graph import Graph
+from gaus_lab.solvers.differentiable import compiled
 from gaus_lab.solvers.differentiable.families import GAUSSIAN, Family, step_share
 
 IntArray = NDArray[np.int64]
@@ -50,6 +52,11 @@ class EdgeTensors:
         keep, lag = counting_edges(graph, ii, reach)
         src, dst = (torch.as_tensor(a[keep].copy(), device=device) for a in (graph.src, graph.dst))
         return cls(src, dst, torch.as_tensor(lag, device=device).to(dtype))
+
+    @cached_property
+    def table(self) -> compiled.Columns:
+        """The edges as compiled loops read them."""
+        return compiled.columns(*(a.numpy() for a in (self.src, self.dst, self.lag)))
 
 
 def counting_edges(graph: Graph, ii: int | None, reach: int | None = None) -> tuple[IntArray, IntArray]:
@@ -116,6 +123,8 @@ def precedence_excess(mu: Tensor, sigma: Tensor, edges: EdgeTensors, family: Fam
     everywhere, so its multipliers can only rise; with this constraint they fall again on slack edges, and settle at
     the prices of the linear program behind the communication.
     """
+    if compiled.applies(mu.device, mu.dtype, family):
+        return compiled.PrecedenceExcess.apply(mu, sigma, edges.table)  # type: ignore[no-any-return]
     mean, deviation = _difference(mu, sigma, edges, family)
     return deviation * (family.primitive(mean / deviation) - family.primitive(mean.new_zeros(())))
 

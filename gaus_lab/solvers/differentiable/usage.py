@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Protocol
+
 import numpy as np
 import torch
 from numpy.typing import NDArray
@@ -15,9 +17,15 @@ from gaus_lab.solvers.differentiable.windows import UsageWindows
 IntArray = NDArray[np.int64]
 
 
-def fits(old: float, new: float) -> bool:
+class Windows(Protocol):
+    """Windows that may be laid out for a largest deviation."""
+
+    adapts: bool
+
+
+def fits(windows: Windows | None, old: float, new: float) -> bool:
     """Return whether windows for deviations up to `old` serve for `new` without much waste."""
-    return old / 1.3 < new <= old
+    return windows is not None and (windows.adapts or old / 1.3 < new <= old)
 
 
 class ExpectedUsage:
@@ -57,7 +65,7 @@ class ExpectedUsage:
 
     def prepare(self, max_sigma: float) -> None:
         """Lay out windows for deviations up to `max_sigma`; anew only where the old are too small or wasteful."""
-        if self._windows is not None and fits(self._cap, max_sigma):
+        if fits(self._windows, self._cap, max_sigma):
             return
         graph, self._cap = self._graph, max_sigma
         self._windows = UsageWindows(

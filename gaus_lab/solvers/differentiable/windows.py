@@ -9,6 +9,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from gaus_lab.solvers.differentiable import compiled
 from gaus_lab.solvers.differentiable.families import GAUSSIAN, Family
 
 IntArray = NDArray[np.int64]
@@ -54,10 +55,16 @@ class UsageWindows:
     device, dtype : of the tensors that will be passed
     family : Family
 
+    Attributes
+    ----------
+    adapts : bool
+        Whether windows follow each deviation by themselves, whatever `max_sigma` was.
+
     Notes
     -----
     With s the probability of each start, usage is ``sum of weight * s`` spread over the occupancy. Both are kept as
-    changes per step and summed along time once, so a long occupancy costs nothing.
+    changes per step and summed along time once, so a long occupancy costs nothing. For Gaussians in single precision
+    on a CPU compiled loops do the work, on windows of each operation's own deviation.
     """
 
     def __init__(
@@ -77,11 +84,17 @@ class UsageWindows:
         self.family = family
         self.shape = (n_resources, horizon + int(occupancy.max(initial=1)))
         self.unit_occupancy = bool((occupancy == 1).all())
-        steps = np.minimum(late - early + 1, 2 * int(np.ceil(REACH * max_sigma)) + 1)
         row = resource_index * self.shape[1]
-        self.base = self._constant(np.flatnonzero(steps == 1), early, occupancy, weight, row, device, dtype)
-        self.buckets = []
-        moving = np.flatnonzero((steps > 1) & (weight != 0))
+        base = self._constant(np.flatnonzero(early == late), early, occupancy, weight, row)
+        moving = np.flatnonzero((early < late) & (weight != 0))
+        self.adapts = compiled.applies(device, dtype, family)
+        self.base = torch.as_tensor(base, device=device, dtype=torch.float64 if self.adapts else dtype)
+        of_moving = (column[moving] for column in (early, late, row, occupancy, weight.astype(np.float64)))
+        self._table = compiled.columns(moving, *of_moving) if self.adapts else ()
+        self.buckets: list[_Bucket] = []
+        if self.adapts:
+            return
+        steps = np.minimum(late - early + 1, 2 * int(np.ceil(REACH * max_sigma)) + 1)
         for size, ops in by_size(steps, moving):
             first, last, busy, amount, cell = (
                 torch.as_tensor(column[ops], device=device)[:, None]
@@ -108,27 +121,30 @@ class UsageWindows:
         occupancy: IntArray,
         weight: NDArray[np.int64],
         row: IntArray,
-        device: torch.device,
-        dtype: torch.dtype,
-    ) -> Tensor:
+    ) -> NDArray[np.float64]:
         """Return the usage changes of the operations that cannot move, flat over resources and steps."""
         changes = np.zeros(self.shape[0] * self.shape[1])
         np.add.at(changes, row[ops] + early[ops], weight[ops])
         if not self.unit_occupancy:
             np.subtract.at(changes, row[ops] + early[ops] + occupancy[ops], weight[ops])
-        return torch.as_tensor(changes, device=device, dtype=dtype)
+        return changes
 
     @property
     def n_cells(self) -> int:
-        """Cells evaluated in each call: the sum of the windows."""
+        """Cells evaluated in each call by tensor operations: the sum of the windows."""
         return sum(len(b.ops) * len(b.cells) for b in self.buckets)
 
     def __call__(self, mu: Tensor, sigma: Tensor) -> Tensor:
         """Return expected usage, shape (n_resources, horizon + largest occupancy), units."""
-        changes = _Changes.apply(mu, sigma, self)
+        if self.adapts:
+            changes = compiled.WindowedUsage.apply(
+                mu, sigma, self._table, self.unit_occupancy, REACH, self.base
+            )
+        else:
+            changes = _Changes.apply(mu, sigma, self)
         grid = changes.view(self.shape)
         if self.unit_occupancy:
-            return grid  # type: ignore[no-any-return]
+            return grid.to(mu.dtype)  # type: ignore[no-any-return]
         # Sums along time in double precision: a long horizon would eat the digits of single.
         return grid.to(torch.float64).cumsum(1).to(mu.dtype)  # type: ignore[no-any-return]
 
